@@ -1,0 +1,1 @@
+"""Foundations without knowledge of sessions: text, time, paths, redaction, errors."""
