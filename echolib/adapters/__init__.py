@@ -1,0 +1,26 @@
+"""One module per agent behind one protocol; nothing above this package knows an agent's own files.
+
+Protocol of an adapter module:
+    NAME             what --agent takes and every output prints
+    STORES           tuple of Store: every known place of this agent, also those that are not read, and why
+    PARSER_VERSION   int, raised when the same bytes give other events
+    roots(environ)   -> list of existing or configured root folders, environment variables first
+    discover(root, problems)  -> iterator of Session, by stat and directory listing only; folders that cannot be
+                     listed are appended to problems as (path, reason)
+    owns(path)       -> bool: does this path look like one of this agent's files (names before content)
+    head(path)       -> dict of facts needed to place a loose file (session id), read from its first records
+    read(source, coverage, offset, line, state)  -> iterator of lists of Event, one list a record; state (dict of plain
+                     values) is what a grown file needs to go on; coverage says how far the file is read
+    events_at(source, offset, length, state)     -> the events of one line again
+    spill_path(source, named), spill_text(path)  -> where a result's whole output lies, and its text
+    resume(session_id, project)  -> argument list that reopens a session
+    billed(session)  -> usage rows of the agent's own ledger, or None
+"""
+from collections import namedtuple
+
+Store = namedtuple('Store', 'id pattern read note')
+
+# A file of a session tree. role: main, agent, loose (an agent file that only its content ties to a session), sidecar.
+Source = namedtuple('Source', 'path role chain session size mtime_ns')
+# A session as found on disk: the id it is asked for by, its root, the folder that groups it, its files (main first).
+Session = namedtuple('Session', 'agent root id folder sources')

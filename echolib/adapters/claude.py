@@ -1,0 +1,283 @@
+"""Claude Code: where its sessions lie and how its files are read.
+
+Layouts (client builds 1.0 to 2.1.332): <root>/projects/<key>/<id>.jsonl, subagents inline, as agent-*.jsonl beside the
+main file (2.0.x) or under <id>/subagents/** (2.1.14 and later), large tool output under <id>/tool-results/.
+"""
+import json
+import os
+import re
+
+from ..base import paths
+from ..records import parse_line, read_records
+from . import Session, Source, Store
+from .claude_parse import Parser, is_noise_line
+
+NAME = 'claude'
+PARSER_VERSION = 1
+STORES = (
+    Store('claude.projects_jsonl.v1', 'projects/<key>/<session>.jsonl', True, 'main transcripts'),
+    Store('claude.subagents_jsonl.v1', 'projects/<key>/agent-<id>.jsonl', True, 'subagents of 2.0.x, tied by content'),
+    Store('claude.subagents_jsonl.v2', 'projects/<key>/<session>/subagents/**/agent-<id>.jsonl', True, 'subagents since 2.1.14'),
+    Store('claude.tool_results.v1', 'projects/<key>/<session>/tool-results/*', True, 'large tool output, read where a result names it'),
+    Store('claude.history_jsonl.v1', 'history.jsonl', True, 'prompts; used for sessions whose transcript is gone'),
+    Store('claude.sessions_index.v1', 'projects/<key>/sessions-index.json', True, 'adds titles (2.0.77 to 2.1.14), never decides what exists'),
+    Store('claude.file_history', 'file-history/<session>/*', False, 'backups of edited files, named by snapshots'),
+    Store('claude.todos', 'todos/, tasks/, plans/', False, 'task lists and plans, not conversation'),
+    Store('claude.foreign_transcripts', 'transcripts/ses_*.jsonl', False, "another agent's plugin writes these"),
+)
+_AGENT = re.compile(r'agent-(.+)\.jsonl$')
+_SUFFIX = '.jsonl'
+
+
+def roots(environ=os.environ):
+    """-> list of root folders, whether they exist or not: $CLAUDE_CONFIG_DIR (a comma list, each also as its projects
+    folder), else ~/.claude and $XDG_CONFIG_HOME/claude (~/.config/claude)."""
+    named = environ.get('CLAUDE_CONFIG_DIR')
+    if named:
+        found = []
+        for one in named.split(','):
+            one = os.path.abspath(os.path.expanduser(one.strip())) if one.strip() else ''
+            if one and os.path.basename(one) == 'projects':
+                one = os.path.dirname(one)
+            if one and one not in found:
+                found.append(one)
+        return found
+    home = paths.home()
+    if not home:
+        return []
+    config = environ.get('XDG_CONFIG_HOME') or os.path.join(home, '.config')
+    return [os.path.join(home, '.claude'), os.path.join(config, 'claude')]
+
+
+def owns(path):
+    """True for a path that looks like a Claude Code transcript: by its place, else by its first records."""
+    parts = path.replace('\\', '/').split('/')
+    if not parts[-1].endswith(_SUFFIX):
+        return False
+    if 'projects' in parts[:-1] and ('subagents' in parts or len(parts) > 2 and parts[-3] == 'projects'):
+        return True
+    try:
+        with open(path, 'rb') as handle:
+            for _ in range(20):
+                line = handle.readline(1 << 20)
+                if not line:
+                    break
+                for record in parse_line(line)[0]:
+                    if record.get('type') in ('user', 'assistant', 'system', 'summary') and (
+                            'sessionId' in record or 'leafUuid' in record):
+                        return True
+    except OSError:
+        return False
+    return False
+
+
+def _listing(path, problems):
+    """The entries of a folder; [] and a problem when it cannot be listed."""
+    try:
+        with os.scandir(path) as entries:
+            return list(entries)
+    except OSError as error:
+        problems.append((path, error.strerror or str(error)))
+        return []
+
+
+def _source(entry, role, chain, session):
+    """-> Source of a directory entry, None when it is no ordinary file or is gone."""
+    try:
+        if not entry.is_file():
+            return None
+        stat = entry.stat()
+    except OSError:
+        return None
+    return Source(entry.path, role, chain, session, stat.st_size, stat.st_mtime_ns)
+
+
+def discover(root, problems):
+    """Yield the Sessions under a root, by listing folders and stat alone.
+
+    problems: list that gets (path, reason) for each folder that cannot be listed; a missing projects folder is one.
+    A Session with id None holds one loose agent file (its records name the session, see head).
+    """
+    projects = os.path.join(root, 'projects')
+    seen = set()
+    for folder in _listing(projects, problems):
+        if folder.is_symlink():
+            real = os.path.realpath(folder.path)
+            # Its target is visited in its own place, or leads back up.
+            inside = real == projects or real.startswith(os.path.join(os.path.realpath(projects), ''))
+            if inside or os.path.realpath(projects).startswith(os.path.join(real, '')) or real in seen:
+                continue
+            seen.add(real)
+        try:
+            if not folder.is_dir():
+                continue
+        except OSError:
+            continue
+        for session in _project(root, folder, problems):
+            yield session
+
+
+def _project(root, folder, problems):
+    mains, folders = {}, {}
+    for entry in _listing(folder.path, problems):
+        name = entry.name
+        if name.endswith(_SUFFIX):
+            if entry.is_symlink() and os.path.dirname(os.path.realpath(entry.path)) == os.path.realpath(folder.path):
+                continue
+            agent = _AGENT.match(name)
+            if agent:
+                source = _source(entry, 'loose', agent.group(1), None)
+                if source is not None:
+                    yield Session(NAME, root, None, folder.name, (source,))
+            else:
+                source = _source(entry, 'main', '', name[:-6])
+                if source is not None:
+                    mains[name[:-6]] = source
+        elif '.' not in name and entry.is_dir():
+            folders[name] = entry.path
+    for name, source in mains.items():
+        files = [source]
+        path = folders.pop(name, None)
+        if path is not None:
+            _subagents(os.path.join(path, 'subagents'), name, files, problems, 0)
+        yield Session(NAME, root, name, folder.name, tuple(files))
+    for name, path in folders.items():
+        # The parent transcript is often gone (cleaned up): the tree stands without it.
+        files = []
+        _subagents(os.path.join(path, 'subagents'), name, files, problems, 0)
+        if any(f.role == 'agent' for f in files):
+            yield Session(NAME, root, name, folder.name, tuple(files))
+
+
+def _subagents(path, session, files, problems, depth):
+    try:
+        with os.scandir(path) as entries:
+            found = list(entries)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        if not isinstance(error, NotADirectoryError):
+            problems.append((path, error.strerror or str(error)))
+        return
+    for entry in found:
+        agent = _AGENT.match(entry.name)
+        if agent:
+            source = _source(entry, 'agent', agent.group(1), session)
+            if source is not None:
+                files.append(source)
+        elif entry.name.endswith('.meta.json'):
+            source = _source(entry, 'sidecar', entry.name[6:-10], session)
+            if source is not None:
+                files.append(source)
+        elif '.' not in entry.name and depth < 8 and entry.is_dir(follow_symlinks=False):
+            _subagents(entry.path, session, files, problems, depth + 1)
+
+
+def head(path):
+    """-> {'session': id} of a loose agent file: the session its first records name.
+
+    2.0.77 starts warm-up agents under a throw-away id whose own file stays empty, and names the real session a record
+    later; so a session whose main file holds something wins.
+    """
+    first = None
+    folder = os.path.dirname(path)
+    try:
+        for record in read_records(path, limit=6):
+            session = record.data.get('sessionId')
+            if type(session) is not str or not session or os.sep in session:
+                continue
+            first = first or session
+            try:
+                if os.stat(os.path.join(folder, session + _SUFFIX)).st_size:
+                    return {'session': session}
+            except OSError:
+                continue
+    except OSError:
+        return {'session': None}
+    return {'session': first}
+
+
+def read(source, coverage, offset=0, line=0, state=None, noise=False):
+    """Yield the events of one file of a tree, in file order: a list for each record.
+
+    source: a Source.  coverage: filled while reading; after each list it says how far the file is read.  offset, line,
+    state: where and how an earlier reading ended (state is changed in place).  noise=True decodes bookkeeping lines
+    too.  Raises OSError when the file cannot be opened.
+    """
+    if source.role == 'sidecar':
+        return
+    state = {} if state is None else state
+    parser = Parser(coverage, 'main' if source.role == 'main' else 'agent', source.chain, source.session, state)
+    make = parser.events
+    for record in read_records(source.path, coverage, offset, line, None if noise else is_noise_line):
+        yield make(record)
+
+
+def events_at(source, offset, length, state=None):
+    """-> list of events of the one line at `offset`, as read() gives them (turn numbers apart)."""
+    from ..records import Coverage, Record, read_at
+    parser = Parser(Coverage(source.path), 'main' if source.role == 'main' else 'agent', source.chain, source.session,
+                    dict(state or ()))
+    out = []
+    for data in read_at(source.path, offset, length):
+        out.extend(parser.events(Record(data, 0, offset, length)))
+    return out
+
+
+def spill_path(source, named):
+    """-> the file under the session's own tool-results folder that a result names, '' when there is none there.
+
+    Only the name is taken from the record (the path may be another machine's), and links that lead out are refused.
+    """
+    name = named.replace('\\', '/').rsplit('/', 1)[-1]
+    if not name or name.startswith('.'):
+        return ''
+    folder = os.path.join(session_folder(source), 'tool-results')
+    path = os.path.join(folder, name)
+    if os.path.realpath(path) != os.path.join(os.path.realpath(folder), name) or not os.path.isfile(path):
+        return ''
+    return path
+
+
+def session_folder(source):
+    """The folder of a session's side files, for any file of its tree."""
+    if source.role == 'main':
+        return source.path[:-6]
+    if source.role == 'loose':
+        return os.path.join(os.path.dirname(source.path), source.session or '')
+    at = source.path.rfind(os.sep + 'subagents' + os.sep)
+    return source.path[:at] if at > 0 else os.path.dirname(source.path)
+
+
+def spill_text(path, limit=0):
+    """-> the text of a spilled tool result (.txt as it is; .json: an array of text blocks)."""
+    with open(path, 'rb') as handle:
+        raw = handle.read(limit) if limit else handle.read()
+    text = raw.decode('utf-8', 'replace')
+    if path.endswith('.json'):
+        try:
+            from .claude_parse import result_text
+            return result_text(json.loads(text))
+        except (ValueError, RecursionError):
+            return text
+    return text
+
+
+def agent_facts(path):
+    """-> dict of a subagent's sidecar (agentType, description, toolUseId, ...); {} when it cannot be read."""
+    try:
+        with open(path, 'rb') as handle:
+            value = json.loads(handle.read().decode('utf-8', 'replace'))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return value if type(value) is dict else {}
+
+
+def resume(session_id, project):
+    """-> argument list of the command that reopens a session (run in its project directory)."""
+    return ['claude', '--resume', session_id]
+
+
+def billed(session):
+    """Claude Code keeps no ledger of its calls beside the transcript (cost-state is a running total): None."""
+    return None

@@ -1,0 +1,46 @@
+"""The list of agents; the one place that names them all."""
+from . import claude
+
+ADAPTERS = (claude,)
+# Other names that --agent takes.
+ALIASES = {'claude-code': 'claude', 'claude_code': 'claude', 'kimi': 'kimi_code', 'trae': 'trae_cn', 'dimcode': 'dim'}
+
+_by_name = {}
+for _adapter in ADAPTERS:
+    if _adapter.NAME in _by_name:
+        raise ValueError('two adapters are called %s' % _adapter.NAME)
+    _by_name[_adapter.NAME] = _adapter
+
+
+def get(name):
+    """-> the adapter of that name (KeyError when there is none)."""
+    return _by_name[name]
+
+
+def names():
+    """-> list of agent names, in the registry's order."""
+    return [adapter.NAME for adapter in ADAPTERS]
+
+
+def resolve(name):
+    """-> the agent name that a user's word means; None for all agents. Raises KeyError for an unknown one."""
+    if name in (None, '', 'cross', 'all', 'auto'):
+        return None
+    name = name.lower()
+    name = name if name in _by_name else ALIASES.get(name, name)
+    if name not in _by_name:
+        raise KeyError(name)
+    return name
+
+
+def versions():
+    """-> short text of all parser versions, part of what tells whether an index is up to date."""
+    return '-'.join('%s%d' % (adapter.NAME, adapter.PARSER_VERSION) for adapter in ADAPTERS)
+
+
+def detect(path):
+    """-> the adapter whose file `path` looks like, or None."""
+    for adapter in ADAPTERS:
+        if adapter.owns(path):
+            return adapter
+    return None

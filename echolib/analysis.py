@@ -1,0 +1,299 @@
+"""Events to numbers: one fold per file, associative, so that a grown file adds its new part and order changes nothing.
+
+A file's events become facts: the smallest things that are counted (an API call, a prompt, a tool use, a compaction,
+an interruption, a subagent). A fact has a key that is the same in every copy of it; of all files that hold a key one
+owns it, and only the owner's fact counts in totals. Everything that is reported is a sum of what owned facts
+contribute (contributions), or is read from the file's profile.
+"""
+from collections import namedtuple
+
+from .events import (
+    BUCKETS, COMPACTION, DECLINED, ERROR, COLLATERAL, INTERRUPTION, META, OK, PROMPT, REPLY, SLASH, TOOL_CALL,
+    TOOL_RESULT, USAGE, cache_hit_rate, is_lower_bound, opens_turn)
+
+# Kinds of facts, as stored. The number is part of the index schema.
+CALL, TURN, TOOL, COMPACT, STOP, AGENT, RETRY = 1, 2, 3, 4, 5, 6, 7
+
+Fact = namedtuple('Fact', (
+    'kind',     # one of the numbers above
+    'time',     # int ms UTC or None
+    'side',     # 0 main chain, 1 a subagent's
+    'name',     # call: model; turn: its label; tool: name; compaction: trigger; agent: id
+    'status',   # call: 1 final count known; tool: see STATUS; turn: characters typed
+    'input', 'output', 'cache_read', 'cache_write_5m', 'cache_write_1h',   # call: tokens; compaction: input = tokens before
+    'visible',  # call: bytes of content seen
+    'extra',    # call: 'speed|geo|tier|searches|fetches|stop', shortened; turn: key of the response after it, or ''
+))
+
+# What became of a tool use; the larger wins when two lines speak of one use.
+OPEN, STATUS = 0, {OK: 1, COLLATERAL: 2, ERROR: 3, DECLINED: 4}
+FAILED, REFUSED = STATUS[ERROR], STATUS[DECLINED]
+FIRST_PROMPT_CHARS = 2000
+
+
+def merge(a, b):
+    """-> the one fact that two lines (or two readings) of the same key make; order does not matter."""
+    time = b.time if a.time is None else a.time if b.time is None else min(a.time, b.time)
+    side = min(a.side, b.side)
+    if a.kind == CALL:
+        # The largest count wins: clients write one line a content block while output_tokens grows.
+        if (b.output, b.input + b.cache_read + b.cache_write_5m + b.cache_write_1h, b.name) > (
+                a.output, a.input + a.cache_read + a.cache_write_5m + a.cache_write_1h, a.name):
+            best, other = b, a
+        else:
+            best, other = a, b
+        return best._replace(time=time, side=side, status=max(a.status, b.status), visible=a.visible + b.visible,
+                             extra=best.extra or other.extra, name=best.name or other.name)
+    if a.kind == TOOL:
+        return a._replace(time=time, side=side, name=a.name or b.name, status=max(a.status, b.status))
+    # The word about what follows a prompt may come alone, before or after the prompt itself.
+    best = min((a, b), key=_age)
+    return best._replace(time=time, side=side, extra=max(a.extra, b.extra))
+
+
+def _age(fact):
+    return (not fact.name and fact.kind == TURN, fact.time is None, fact.time or 0, fact.name, fact.status)
+
+
+class FileAnalysis(object):
+    """The fold over one file's events.
+
+    facts: {key: Fact} of what was read; profile: dict of what the file says about its session (plain values only, so
+    that it can be stored and gone on with).
+    """
+
+    def __init__(self, profile=None):
+        self.facts = {}
+        self.profile = {} if profile is None else profile
+
+    def add(self, event):
+        """Take one event in."""
+        kind = event.kind
+        time = event.time
+        profile = self.profile
+        if time is not None:
+            if 'birth' not in profile:
+                profile['birth'] = profile['first'] = profile['last'] = time
+            elif time > profile['last']:
+                profile['last'] = time
+            elif time < profile['first']:
+                profile['first'] = time
+        if kind == USAGE:
+            use = event.data
+            extra = ''
+            if use.speed or use.geo or use.tier or use.web_searches or use.web_fetches or use.stop_reason:
+                extra = '%s|%s|%s|%d|%d|%s' % (
+                    '' if use.speed == 'standard' else use.speed, '' if use.geo in ('not_available', 'global') else use.geo,
+                    '' if use.tier == 'standard' else use.tier, use.web_searches, use.web_fetches, use.stop_reason)
+            self._put('c' + event.id, Fact(CALL, time, 1 if event.chain else 0, use.model, use.final, use.input, use.output,
+                                           use.cache_read, use.cache_write_5m, use.cache_write_1h, use.visible, extra))
+            if profile.get('waiting') and not event.chain:
+                self._follow(event)
+            if not event.chain and use.input + use.cache_read + use.cache_write_5m + use.cache_write_1h:
+                profile['context'] = use.input + use.cache_read + use.cache_write_5m + use.cache_write_1h
+        elif kind == TOOL_CALL:
+            self._put('t' + event.id, Fact(TOOL, time, 1 if event.chain else 0, event.label, OPEN, 0, 0, 0, 0, 0, 0, ''))
+        elif kind == TOOL_RESULT:
+            self._put('t' + event.data.call_id, Fact(TOOL, time, 1 if event.chain else 0, '', STATUS[event.label],
+                                                     0, 0, 0, 0, 0, 0, ''))
+        elif kind == PROMPT:
+            if opens_turn(event):
+                key = 'p' + event.id
+                self._put(key, Fact(TURN, time, 0, event.label, len(event.text), 0, 0, 0, 0, 0, 0, ''))
+                if profile.get('renames'):
+                    profile.setdefault('waiting', []).append(key)
+                if event.label == SLASH:
+                    if 'first_slash' not in profile:
+                        profile['first_slash'] = event.text[:FIRST_PROMPT_CHARS]
+                elif 'first_prompt' not in profile:
+                    profile['first_prompt'] = event.text[:FIRST_PROMPT_CHARS]
+        elif kind == META:
+            self._meta(event)
+        elif kind == COMPACTION:
+            self._put('k' + event.id, Fact(COMPACT, time, 1 if event.chain else 0, event.label, 0,
+                                           event.data.pre_tokens or 0, 0, 0, 0, 0, 0, ''))
+        elif kind == INTERRUPTION:
+            self._put('i' + event.id, Fact(STOP, time, 0, '', 0, 0, 0, 0, 0, 0, 0, ''))
+        elif kind == REPLY and not event.label and not event.chain and 'reply' not in profile:
+            profile['reply'] = event.text[:200]
+
+    def _put(self, key, fact):
+        have = self.facts.get(key)
+        self.facts[key] = fact if have is None else merge(have, fact)
+
+    def _follow(self, event):
+        # Copies made by 1.0.0 to 1.0.60 give prompts new ids: the response after a prompt tells whose it is.
+        for key in self.profile.pop('waiting'):
+            self._put(key, Fact(TURN, None, 0, '', 0, 0, 0, 0, 0, 0, 0, 'c' + event.id))
+
+    def _meta(self, event):
+        label, text, profile = event.label, event.text, self.profile
+        if label in ('cwd', 'branch'):
+            if text:
+                profile.setdefault(label, text)
+                profile['last_' + label] = text
+        elif label in ('custom-title', 'ai-title', 'agent-name', 'mode', 'version', 'entrypoint', 'pr'):
+            profile[label] = text
+            if label == 'version':
+                profile['renames'] = renames_copies(text)
+                versions = profile.setdefault('versions', [])
+                if text not in versions and len(versions) < 50:
+                    versions.append(text)
+        elif label == 'summary':
+            summaries = profile.setdefault('summaries', [])
+            if [event.data, text] not in summaries and len(summaries) < 200:
+                summaries.append([event.data, text])
+        elif label == 'foreign':
+            profile['foreign'] = True
+        elif label == 'retry':
+            self._put('r' + event.id, Fact(RETRY, event.time, 0, '', 0, 0, 0, 0, 0, 0, 0, ''))
+        elif label == 'subagent':
+            self._put('a' + event.id, Fact(AGENT, event.time, 1, event.id, 0, 0, 0, 0, 0, 0, 0, ''))
+
+
+def renames_copies(version):
+    """True for client versions whose resumed files repeat earlier rows under new ids (1.0.0 to 1.0.60; 1.0.128 does not)."""
+    parts = version.split('.')
+    return parts[:2] == ['1', '0'] and len(parts) > 2 and parts[2].isdigit() and int(parts[2]) < 128
+
+
+def contributions(fact, price=None):
+    """Yield (counter name, amount) of what one owned fact adds to totals.
+
+    price(model, time, input, output, cache_read, cache_write_5m, cache_write_1h, speed, geo, tier) -> five whole
+    numbers of 1e-12 USD or None for an unknown price.  Counter names with a bar are tables: m|model|..., t|tool|....
+    """
+    kind = fact.kind
+    if kind == CALL:
+        model = fact.name or 'unknown'
+        yield 'api_calls', 1
+        yield 'side_calls' if fact.side else 'assistant_messages', 1
+        if not is_lower_bound(fact.output, fact.status, fact.visible):
+            yield 'output_known_calls', 1
+        head = 'm|%s|' % model
+        yield head + 'calls', 1
+        for bucket in BUCKETS:
+            amount = getattr(fact, bucket)
+            if amount:
+                yield head + bucket, amount
+        speed, geo, tier, searches, fetches, stop = (fact.extra.split('|') + [''] * 6)[:6]
+        if searches and searches != '0':
+            yield 'web_searches', int(searches)
+        if fetches and fetches != '0':
+            yield 'web_fetches', int(fetches)
+        total = fact.input + fact.output + fact.cache_read + fact.cache_write_5m + fact.cache_write_1h
+        if price is not None and total:
+            cost = price(fact.name, fact.time, fact.input, fact.output, fact.cache_read, fact.cache_write_5m,
+                         fact.cache_write_1h, speed or None, geo or None, tier or None)
+            if cost is None:
+                yield head + 'unpriced_calls', 1
+                yield head + 'unpriced_tokens', total
+            else:
+                for bucket, amount in zip(BUCKETS, cost):
+                    if amount:
+                        yield head + 'cost_' + bucket, amount
+                        if fact.side:
+                            yield 'side_cost', amount
+    elif kind == TURN and fact.name:
+        yield 'slash_commands' if fact.name == SLASH else 'user_prompts', 1
+        yield 'prompt_chars', fact.status
+    elif kind == TOOL:
+        if fact.name:
+            yield 'tool_calls', 1
+            yield 't|%s|calls' % fact.name, 1
+        if fact.status == FAILED:
+            yield 'tool_errors', 1
+            yield 't|%s|errors' % (fact.name or '(unknown)'), 1
+        elif fact.status == REFUSED:
+            yield 'declined', 1
+            yield 't|%s|declined' % (fact.name or '(unknown)'), 1
+    elif kind == COMPACT:
+        yield 'subagent_compactions' if fact.side else 'compactions', 1
+    elif kind == STOP:
+        yield 'interruptions', 1
+    elif kind == AGENT:
+        yield 'subagents', 1
+    elif kind == RETRY:
+        yield 'retries', 1
+
+
+def apply(tally, fact, sign, price=None):
+    """Add (sign 1) or take back (sign -1) what a fact contributes to a tally {counter: amount}; zeros are dropped."""
+    for name, amount in contributions(fact, price):
+        value = tally.get(name, 0) + sign * amount
+        if value:
+            tally[name] = value
+        else:
+            tally.pop(name, None)
+
+
+def add_tally(into, tally):
+    """Sum one tally into another."""
+    for name, amount in tally.items():
+        into[name] = into.get(name, 0) + amount
+
+
+def usd(pico):
+    """Whole 1e-12 USD as USD (float)."""
+    return pico / 1e12
+
+
+def models_of(tally):
+    """-> {model: {api_calls, tokens{}, cost_usd, known_cost_usd, cache_hit_rate}} of a tally."""
+    table = {}
+    for name, amount in tally.items():
+        if name.startswith('m|'):
+            model, field = name[2:].rsplit('|', 1)
+            table.setdefault(model, {})[field] = amount
+    out = {}
+    for model in sorted(table):
+        got = table[model]
+        tokens = dict((b, got.get(b, 0)) for b in BUCKETS)
+        known = sum(got.get('cost_' + b, 0) for b in BUCKETS)
+        out[model] = {
+            'api_calls': got.get('calls', 0), 'tokens': tokens,
+            'cost_usd': None if got.get('unpriced_calls') else usd(known), 'known_cost_usd': usd(known),
+            'cost_by_bucket': dict((b, usd(got.get('cost_' + b, 0))) for b in BUCKETS),
+            'cache_hit_rate': cache_hit_rate(tokens['cache_read'], tokens['input'],
+                                             tokens['cache_write_5m'] + tokens['cache_write_1h'])}
+    return out
+
+
+def tools_of(tally):
+    """-> {tool: {calls, errors, declined}} of a tally."""
+    out = {}
+    for name, amount in tally.items():
+        if name.startswith('t|'):
+            tool, field = name[2:].rsplit('|', 1)
+            out.setdefault(tool, {'calls': 0, 'errors': 0, 'declined': 0})[field] = amount
+    return dict((k, out[k]) for k in sorted(out))
+
+
+def shared_keys(tally):
+    """-> the design's shared JSON keys that come from a tally (tokens, cost and the counters)."""
+    tokens = dict((b, 0) for b in BUCKETS)
+    known = calls = missing = 0
+    for name, amount in tally.items():
+        if name.startswith('m|'):
+            field = name.rsplit('|', 1)[1]
+            if field in tokens:
+                tokens[field] += amount
+            elif field.startswith('cost_'):
+                known += amount
+            elif field == 'unpriced_calls':
+                calls += amount
+            elif field == 'unpriced_tokens':
+                missing += amount
+    get = tally.get
+    out = dict((k, get(k, 0)) for k in (
+        'subagents', 'user_prompts', 'assistant_messages', 'api_calls', 'tool_calls', 'tool_errors', 'declined',
+        'interruptions', 'compactions', 'output_known_calls', 'slash_commands', 'retries'))
+    out['turns'] = out['user_prompts'] + out['slash_commands']
+    out['tokens'] = tokens
+    out['cost_usd'] = None if calls else usd(known)
+    out['known_cost_usd'] = usd(known)
+    out['total_is_lower_bound'] = bool(calls) or out['output_known_calls'] < out['api_calls']
+    out['unpriced'] = {'calls': calls, 'tokens': missing}
+    out['cache_hit_rate'] = cache_hit_rate(tokens['cache_read'], tokens['input'],
+                                           tokens['cache_write_5m'] + tokens['cache_write_1h'])
+    return out

@@ -1,0 +1,65 @@
+"""Paths: homes, project directory names, and paths as the index keeps them."""
+import os
+import re
+
+_OUTSIDE = re.compile('[^A-Za-z0-9]')
+# Longer names are cut by the client, which adds a hash that depends on its runtime (2.1.50 and later).
+MAX_PROJECT_KEY = 200
+
+
+def home(environ=None):
+    """The user's home folder; None when there is none."""
+    found = os.path.expanduser('~') if environ is None else environ.get('HOME') or environ.get('USERPROFILE')
+    return found if found and found != '~' else None
+
+
+def data_dir(environ=os.environ):
+    """Where our own files live: $SESSION_DIGGER_DATA_DIR, else ~/.claude/.session-digger; None without a home."""
+    named = environ.get('SESSION_DIGGER_DATA_DIR')
+    if named:
+        return os.path.abspath(os.path.expanduser(named))
+    base = home()
+    return os.path.join(base, '.claude', '.session-digger') if base else None
+
+
+def project_key(path):
+    """The folder name under which Claude Code keeps the sessions of a directory: every UTF-16 unit outside A-Za-z0-9
+    becomes one dash; names over 200 characters are cut there (a hash follows that is not ours to compute)."""
+    units = ''.join('--' if ord(c) > 0xFFFF else c for c in path)
+    return _OUTSIDE.sub('-', units)[:MAX_PROJECT_KEY]
+
+
+def key_fits(folder, path):
+    """True when the project folder name `folder` can belong to the directory `path`."""
+    key = project_key(path)
+    return folder == key or len(key) == MAX_PROJECT_KEY and folder.startswith(key + '-')
+
+
+def guess_project(folder):
+    """A directory for a project folder whose sessions name none: dashes read as separators, marked as a guess only by
+    being the best there is (the encoding loses what the characters were)."""
+    if re.match('[A-Za-z]--', folder):
+        return folder[0] + ':\\' + folder[3:].replace('-', '\\')
+    return folder.replace('-', '/') if folder.startswith('-') else folder
+
+
+def storable(path):
+    """`path` as a database value: text where it is UTF-8, else bytes."""
+    try:
+        path.encode('utf-8')
+    except UnicodeEncodeError:
+        return os.fsencode(path)
+    return path
+
+
+def restored(value):
+    """The inverse of storable."""
+    return os.fsdecode(value) if isinstance(value, bytes) else value
+
+
+def same_or_below(path, top):
+    """True when `path` is `top` or lies below it; both as written in records (either separator)."""
+    if path == top:
+        return True
+    top = top.rstrip('/\\')
+    return path.startswith(top) and path[len(top):len(top) + 1] in ('/', '\\')

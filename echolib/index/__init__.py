@@ -1,0 +1,1 @@
+"""Our own database: schema, incremental build, ownership of copied facts, search. A disposable cache."""

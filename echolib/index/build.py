@@ -1,0 +1,436 @@
+"""Bring the index up to what is on disk: small changes in this process, much of it in worker processes.
+
+A shard is committed before index.db learns of it, so a build that is killed keeps what index.db has and the next one
+goes on from there.
+"""
+import json
+import os
+import sqlite3
+import time
+from collections import namedtuple
+
+from ..adapters import Source, registry
+from ..base import paths
+from ..base.errors import IndexUnusable
+from . import ingest, plan, rollup, schema
+from .ownership import Ledger
+from .store import Store, remove
+
+# More than this much to read is worth worker processes.
+PARALLEL_BYTES = 12 << 20
+_SHARD_BYTES = 160 << 20
+_MAX_SHARDS = 8
+# A commit comes after this much was read.
+BATCH_BYTES = 40 << 20
+
+Result = namedtuple('Result', 'total indexed skipped deleted gone errors seconds problems busy')
+
+
+def load_price(folder):
+    """-> price function for analysis, of the price table of this data folder."""
+    from .. import pricing
+    return pricing.load(folder).cost
+
+
+def refresh(store, agent=None, progress=None, wait=0.0, jobs=None):
+    """Bring an open store up to date; -> Result.
+
+    agent: only this agent's roots.  progress(done bytes, all bytes): called now and then.  wait: seconds to wait for
+    another writer; when there still is one, nothing is written and the result says busy.  jobs: number of worker
+    processes (None: as many as there are processors, at most four).
+    """
+    began = time.time()
+    todo = plan.make(store.db, agent)
+    price_stale = _prices_changed(store)
+    if plan.nothing_to_do(todo) and not price_stale:
+        return Result(todo.known, 0, todo.found, 0, 0, [], time.time() - began, todo.problems, False)
+    if not store.lock(wait):
+        return Result(todo.known, 0, todo.found, 0, 0, [], time.time() - began, todo.problems, True)
+    try:
+        # What another writer did meanwhile need not be done again.
+        todo = plan.make(store.db, agent)
+        builder = Builder(store, progress, jobs)
+        builder.run(todo, price_stale)
+        total = store.db.execute('select count(*) from files').fetchone()[0]
+        return Result(total, len(builder.read), todo.found - len(builder.read), len(todo.gone), 0, builder.errors,
+                      time.time() - began, todo.problems, False)
+    finally:
+        store.unlock()
+
+
+def _prices_changed(store):
+    stored = store.db.execute("select value from meta where key = 'prices'").fetchone()
+    mark = _price_mark(store.folder)
+    return stored is None or stored[0] != mark
+
+
+def _price_mark(folder):
+    """What tells, without reading prices, that the price tables are the ones costs were worked out with."""
+    here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    marks = []
+    for path in (os.path.join(here, 'data', 'prices.json'), os.path.join(folder, 'pricing.json')):
+        try:
+            stat = os.stat(path)
+            marks.append('%d:%d' % (stat.st_size, stat.st_mtime_ns))
+        except OSError:
+            marks.append('-')
+    return '|'.join(marks)
+
+
+class Builder(object):
+    """One build by the one writer."""
+
+    def __init__(self, store, progress=None, jobs=None, prices_in=None):
+        self.store, self.db = store, store.db
+        self.prices_in = prices_in or store.folder
+        self.progress = progress
+        self.workers = jobs if jobs is not None else min(4, os.cpu_count() or 1)
+        self.errors = []
+        self.read = set()
+        self.done = self.all = 0
+
+    def run(self, todo, price_stale=False):
+        """Do what a plan says."""
+        db = self.db
+        price = load_price(self.prices_in)
+        self.ledger = Ledger(db, price)
+        if price_stale:
+            self._reprice()
+        self._forget(todo.gone)
+        work = self._register(todo)
+        self.all = sum(source.size - job.offset for job, source in work)
+        self._read(work)
+        db.execute('begin immediate')
+        self._finish()
+        db.execute('commit')
+
+    def _reprice(self):
+        """Work every cost out anew: the price table changed."""
+        db, ledger = self.db, self.ledger
+        db.execute('begin immediate')
+        for number, text in db.execute('select id, tally from sessions').fetchall():
+            tally = dict((k, v) for k, v in json.loads(text or '{}').items()
+                         if not (k.startswith('m|') and k.rsplit('|', 1)[1].startswith(('cost_', 'unpriced'))) and k != 'side_cost')
+            for row in db.execute(
+                    'select facts.kind, facts.time, facts.side, facts.name, facts.status, facts.input, facts.output, facts.cache_read,'
+                    ' facts.cache_write_5m, facts.cache_write_1h, facts.visible, facts.extra from facts join files on'
+                    ' files.id = facts.file where files.session = ? and facts.owned = 1 and facts.kind = 1', (number,)).fetchall():
+                from ..analysis import contributions
+                for name, amount in contributions(ledger.fact(row), ledger.price):
+                    if name == 'side_cost' or name.startswith('m|') and name.rsplit('|', 1)[1].startswith(('cost_', 'unpriced')):
+                        tally[name] = tally.get(name, 0) + amount
+            ledger.tallies[number] = tally
+        self._roll_up()
+        db.execute("insert or replace into meta values ('prices', ?)", (_price_mark(self.prices_in),))
+        db.execute('commit')
+
+    # what is known of files
+
+    def _root_id(self, agent, path):
+        value = paths.storable(path)
+        row = self.db.execute('select id from roots where agent = ? and path = ?', (agent, value)).fetchone()
+        if row is not None:
+            return row[0]
+        return self.db.execute('insert into roots (agent, path, archive) values (?,?,0)', (agent, value)).lastrowid
+
+    def _session_id(self, agent, root, folder, sid):
+        row = self.db.execute('select id from sessions where root = ? and folder = ? and sid = ?', (root, folder, sid)).fetchone()
+        if row is not None:
+            return row[0]
+        return self.db.execute("insert into sessions (agent, root, folder, sid, tally, path, lines) values (?,?,?,?,'{}','',0)",
+                               (agent, root, folder, sid)).lastrowid
+
+    def _shard_for(self, sizes, amount):
+        number = min(sizes, key=lambda n: (sizes[n], n))
+        sizes[number] += amount
+        return number
+
+    def _register(self, todo):
+        """Give every file to be read its rows; -> list of (Job, Source), newest first."""
+        db = self.db
+        work = []
+        fresh = sum(item[3].size for item in todo.new + todo.reset)
+        db.execute('begin immediate')
+        sizes = dict((number, size) for number, size in db.execute('select id, bytes from shards'))
+        wanted = 1
+        if fresh + sum(sizes.values()) > PARALLEL_BYTES:
+            wanted = max(2, min(_MAX_SHARDS, -(-(fresh + sum(sizes.values())) // _SHARD_BYTES)))
+        while (todo.new or todo.reset) and len(sizes) < wanted:
+            sizes[self.store.add_shard()] = 0
+        roots, sessions, shard_of = {}, {}, {}
+        for adapter, root, folder, source, row in sorted(todo.new + todo.reset, key=lambda i: -i[3].size):
+            if row is not None:
+                self._undocument(row.id)
+                number, sid = row.id, row.sid
+            else:
+                if (adapter.NAME, root) not in roots:
+                    roots[adapter.NAME, root] = self._root_id(adapter.NAME, root)
+                root_id = roots[adapter.NAME, root]
+                sid = source.session
+                if source.role == 'loose':
+                    sid = adapter.head(source.path).get('session') or source.chain
+                key = (root_id, folder, sid)
+                if key not in sessions:
+                    sessions[key] = self._session_id(adapter.NAME, root_id, _storable_name(folder), _storable_name(sid))
+                number = db.execute(
+                    'insert into files (root, folder, path, role, chain, sid, session, size, mtime_ns, offset, ranges, damaged)'
+                    " values (?,?,?,?,?,?,?,-1,0,0,'[]','[]')",
+                    (root_id, _storable_name(folder), paths.storable(source.path), source.role, source.chain, sid,
+                     sessions[key])).lastrowid
+            source = source._replace(session=sid)
+            shard = self._shard_for(sizes, source.size)
+            db.execute('update files set shard = ? where id = ?', (shard, number))
+            work.append((ingest.Job(adapter.NAME, source, number, 0, 0, None, None, True), source, shard))
+        for adapter, root, folder, source, row in todo.grown:
+            got = db.execute('select offset, line, state, profile, shard from files where id = ?', (row.id,)).fetchone()
+            source = source._replace(session=row.sid)
+            work.append((ingest.Job(adapter.NAME, source, row.id, got[0], got[1], json.loads(got[2] or '{}'),
+                                    json.loads(got[3] or '{}'), True), source, got[4]))
+            sizes[got[4]] = sizes.get(got[4], 0) + source.size - got[0]
+        for number, size in sizes.items():
+            db.execute('update shards set bytes = ? where id = ?', (size, number))
+        db.execute('commit')
+        self.shard_of = dict((job.file, shard) for job, _, shard in work)
+        self.sources = dict((job.file, source) for job, source, _ in work)
+        work.sort(key=lambda w: -w[1].mtime_ns)
+        return [(self._searchable(job), source) for job, source, _ in work]
+
+    def _searchable(self, job):
+        """Replays of a parent conversation are not searched while the parent is there."""
+        if not ingest.is_replay(job.source.chain):
+            return job
+        have = self.db.execute("select 1 from files a join files b on b.session = a.session where a.id = ? and b.role = 'main'",
+                               (job.file,)).fetchone()
+        return job._replace(searchable=have is None)
+
+    def _undocument(self, file):
+        """Take a file's documents out of its shard; their words stay there, unreachable, until the shard is rewritten."""
+        row = self.db.execute('select shard, ranges from files where id = ?', (file,)).fetchone()
+        if row is None or row[0] is None:
+            return
+        ranges = json.loads(row[1] or '[]')
+        if ranges:
+            self.dead.setdefault(row[0], []).extend(ranges)
+            self.db.execute('update shards set dead = dead + ? where id = ?', (sum(b - a for a, b in ranges), row[0]))
+            self.db.execute("update files set ranges = '[]' where id = ?", (file,))
+
+    @property
+    def dead(self):
+        """Document ranges to delete, by shard."""
+        if not hasattr(self, '_dead'):
+            self._dead = {}
+        return self._dead
+
+    def _bury(self):
+        """Delete the documents of files that went or are read anew."""
+        shards = self.store.shards()
+        for number, ranges in self.dead.items():
+            path, end = shards[number]
+            db = schema.connect(path)
+            schema.settle(db)
+            try:
+                db.execute('begin immediate')
+                for first, last in ranges:
+                    db.execute('delete from docs where id >= ? and id < ?', (first, last))
+                db.execute('commit')
+            finally:
+                db.close()
+        self.dead.clear()
+
+    def _forget(self, gone):
+        if not gone:
+            return
+        db = self.db
+        db.execute('begin immediate')
+        for row in gone:
+            self._undocument(row.id)
+            self.ledger.forget(row.id)
+            db.execute('update shards set bytes = max(0, bytes - ?) where id = ?', (max(row.size, 0), row.shard))
+            if row.shard is not None:
+                db.execute("insert or replace into meta values (?, 1)", ('purge:%d' % row.shard,))
+        self.ledger.settle()
+        self._roll_up()
+        db.execute('commit')
+        self._bury()
+
+    # reading
+
+    def _read(self, work):
+        self._bury()
+        if not work:
+            return
+        if self.all > PARALLEL_BYTES and self.workers > 1:
+            from .workers import read_in_workers
+            read_in_workers(self, work)
+        else:
+            self._read_here([job for job, _ in work])
+
+    def _read_here(self, jobs):
+        by_shard = {}
+        for job in jobs:
+            by_shard.setdefault(self.shard_of[job.file], []).append(job)
+        for shard, mine in by_shard.items():
+            path, end = self.store.shards()[shard]
+            for batch, docs_end in read_jobs(path, end, mine):
+                self.take(shard, batch, docs_end)
+
+    def take(self, shard, batch, docs_end):
+        """Take in a batch of Pieces whose documents their shard has committed."""
+        db, ledger = self.db, self.ledger
+        db.execute('begin immediate')
+        try:
+            count = 0
+            for piece in batch:
+                ledger.take(piece)
+                source = self.sources[piece.file]
+                count += piece.docs[1] - piece.docs[0]
+                self.done += piece.bytes
+                if piece.error is not None:
+                    self.errors.append((source.path, piece.error))
+                elif piece.last:
+                    db.execute('update files set size = ?, mtime_ns = ? where id = ?', (source.size, source.mtime_ns, piece.file))
+                    self.read.add(piece.file)
+            db.execute('update shards set docs_end = ?, docs = docs + ? where id = ?', (docs_end, count, shard))
+            ledger.settle()
+            self._roll_up()
+            db.execute('commit')
+        except BaseException:
+            db.execute('rollback')
+            raise
+        if self.progress is not None:
+            self.progress(self.done, self.all)
+
+    def _roll_up(self):
+        ids = self.ledger.changed_sessions()
+        self.ledger.store()
+        rollup.sessions(self.db, ids)
+        self.rolled = True
+
+    def _finish(self):
+        self.ledger.settle()
+        self._roll_up()
+        if self.db.execute('select 1 from summaries where target is null limit 1').fetchone():
+            self._resolve()
+        if self.db.execute('select 1 from roots limit 2 offset 1').fetchone():
+            rollup.mark_copies(self.db)
+        self.db.execute("insert or replace into meta values ('built', ?)", (int(time.time() * 1000),))
+        self.db.execute("insert or replace into meta values ('prices', ?)", (_price_mark(self.prices_in),))
+
+    def _resolve(self):
+        from ..records import read_at
+        shards = []
+        try:
+            for path, end in self.store.shards().values():
+                shards.append(schema.connect(path, True))
+
+            def read_uuid(file, offset, length):
+                row = self.db.execute('select path from files where id = ?', (file,)).fetchone()
+                try:
+                    found = read_at(paths.restored(row[0]), offset, length)
+                except OSError:
+                    return None
+                return found[0].get('uuid') if found else None
+            changed = rollup.resolve_summaries(self.db, shards, read_uuid)
+        finally:
+            for shard in shards:
+                shard.close()
+        rollup.sessions(self.db, changed)
+
+
+def read_jobs(path, docs_end, jobs):
+    """Yield (list of Pieces, docs_end) of the jobs of one shard, each batch after its documents are committed."""
+    writer = ingest.ShardWriter(path)
+    try:
+        writer.begin(docs_end)
+        batch, size = [], 0
+        for job in jobs:
+            adapter = registry.get(job.agent)
+            for piece in ingest.pieces(job, adapter, writer):
+                batch.append(piece)
+                size += piece.bytes
+                if size > BATCH_BYTES:
+                    writer.commit()
+                    yield batch, writer.next
+                    batch, size = [], 0
+                    writer.begin()
+        writer.commit()
+        if batch:
+            yield batch, writer.next
+    finally:
+        writer.close()
+
+
+def _storable_name(text):
+    value = paths.storable(text)
+    return value if isinstance(value, str) else text.encode('utf-8', 'replace').decode('utf-8')
+
+
+def rebuild(store, progress=None, wait=20.0, jobs=None):
+    """Build everything anew beside the old index, then put it in its place in one transaction; -> Result.
+
+    The old index answers until then. The folder of a rebuild that was killed is removed by the next build.
+    """
+    began = time.time()
+    if store.db is None:
+        if not store.stale:
+            raise IndexUnusable('there is no open index to rebuild')
+        store.db = schema.connect(store.path)
+        schema.settle(store.db)
+    if not store.lock(wait):
+        return Result(0, 0, 0, 0, 0, [], time.time() - began, [], True)
+    folder = os.path.join(store.folder, 'rebuild-%d' % os.getpid())
+    try:
+        os.makedirs(folder, 0o700)
+        fresh = Store(folder, store.note)
+        fresh.open()
+        todo = plan.make(fresh.db)
+        builder = Builder(fresh, progress, jobs, store.folder)
+        builder.run(todo)
+        total = fresh.db.execute('select count(*) from files').fetchone()[0]
+        names = [name for name, in fresh.db.execute('select file from shards')]
+        fresh.close()
+        for name in names:
+            _at_rest(os.path.join(folder, name))
+            os.replace(os.path.join(folder, name), os.path.join(store.folder, name))
+        _replace_content(store.db, os.path.join(folder, schema.INDEX_NAME))
+        store.stale = False
+        store.clean()
+        return Result(total, len(builder.read), 0, 0, 0, builder.errors, time.time() - began, todo.problems, False)
+    finally:
+        if store.db is not None and os.path.isdir(folder):
+            for name in os.listdir(folder):
+                remove(os.path.join(folder, name))
+            try:
+                os.rmdir(folder)
+            except OSError:
+                store.note('the folder %s could not be removed' % folder)
+        store.unlock()
+
+
+def _at_rest(path):
+    """Fold a database's write-ahead log into it, so that its one file can be moved."""
+    db = schema.connect(path)
+    db.execute('pragma journal_mode=delete')
+    db.execute('pragma journal_mode')
+    db.close()
+
+
+def _replace_content(db, path):
+    """Make index.db say what the database at `path` says, in one transaction."""
+    db.execute('attach database ? as fresh', (path,))
+    db.execute('begin immediate')
+    try:
+        for name, in db.execute("select name from main.sqlite_master where type = 'table' and name not like 'sqlite_%'").fetchall():
+            db.execute('drop table main.%s' % name)
+        for sql, in db.execute("select sql from fresh.sqlite_master where type = 'table' and name not like 'sqlite_%'").fetchall():
+            db.execute(sql)
+        for name, in db.execute("select name from fresh.sqlite_master where type = 'table' and name not like 'sqlite_%'").fetchall():
+            db.execute('insert into main.%s select * from fresh.%s' % (name, name))
+        for sql, in db.execute("select sql from fresh.sqlite_master where type = 'index' and sql is not null").fetchall():
+            db.execute(sql)
+        db.execute('commit')
+    except sqlite3.Error:
+        db.execute('rollback')
+        raise
+    finally:
+        db.execute('detach database fresh')

@@ -1,0 +1,209 @@
+"""One pass over one file: events go to the shard as documents and to the analysis as facts.
+
+Used by a build's worker processes and, for small updates, in the process that asks. Writes to a shard only; what it
+learns about the file comes back as Pieces, which the one writer of index.db takes in (see ownership).
+"""
+from collections import namedtuple
+from hashlib import blake2b
+from zlib import crc32
+
+from .. import analysis
+from ..base.fold import fold
+from ..events import (
+    ATTACHMENT, INJECTED, META, OK, PROMPT, RECAP, REPLY, THINKING, TOOL_CALL, TOOL_RESULT)
+from ..records import Coverage
+from . import schema
+
+# A piece is cut after this much, so that a killed build loses little and memory stays bounded.
+PIECE_BYTES = 24 << 20
+PIECE_FACTS = 20000
+_FLUSH_CHARS = 2 << 20
+_MAX_SPILL = 64 << 20
+# Bytes before the offset that are compared before a grown file is gone on with.
+CHECK_BYTES = 4096
+
+Job = namedtuple('Job', (
+    'agent', 'source', 'file',       # adapter name, adapters.Source, file id
+    'offset', 'line', 'state', 'profile',   # where and how the last reading ended (0, 0, None, None: from the start)
+    'searchable',                    # False: analysed, not indexed (replays of a parent conversation)
+))
+Piece = namedtuple('Piece', (
+    'file', 'fresh',                 # fresh: what is known of the file so far is to be replaced
+    'offset', 'line', 'open_end', 'check_sum',
+    'lines', 'parse_errors', 'unknown_records', 'damaged',   # of this piece alone
+    'state', 'profile', 'facts',     # facts: list of (key, Fact)
+    'docs',                          # (first, end) document ids of this piece
+    'bytes', 'last', 'error',        # last: the file is read to its end; error: why it could not be
+))
+
+
+def key_of(text):
+    """The 64-bit key (signed) under which a fact's identity is stored."""
+    return int.from_bytes(blake2b(text.encode('utf-8', 'replace'), digest_size=8).digest(), 'little', signed=True)
+
+
+def check_sum(path, offset):
+    """A check sum over the bytes before `offset`: tells a grown file from a rewritten one."""
+    start = max(0, offset - CHECK_BYTES)
+    from ..records import open_bytes
+    with open_bytes(path) as handle:
+        handle.seek(start)
+        tail = handle.read(offset - start)
+        handle.seek(0)
+        return crc32(handle.read(min(offset, 512)), crc32(tail))
+
+
+def document_kind(event):
+    """-> the document kind of an event, 0 when it is not searched."""
+    kind, label = event.kind, event.label
+    if kind == TOOL_RESULT:
+        return schema.RESULT_DOC if label == OK else schema.ERROR_DOC
+    if kind == TOOL_CALL:
+        return schema.CALL_DOC
+    if kind == REPLY:
+        return schema.ERROR_DOC if label else schema.REPLY_DOC
+    if kind == THINKING:
+        return schema.THINKING_DOC
+    if kind == PROMPT:
+        return schema.PROMPT_DOC
+    if kind == INJECTED:
+        return _INJECTED.get(label, schema.INJECTED_DOC)
+    if kind == META and label in ('ai-title', 'custom-title', 'summary', 'agent-name'):
+        return schema.TITLE
+    return 0
+
+
+_INJECTED = {RECAP: schema.RECAP_DOC, ATTACHMENT: schema.ATTACHED_DOC, 'shell': schema.PROMPT_DOC,
+             'task': schema.TASK_DOC, 'duplicate': 0}
+
+
+def document_text(adapter, source, event):
+    """-> the text of an event as it is searched and shown: a spilled result whole, a call behind its tool's name."""
+    if event.kind == TOOL_RESULT and event.data.spill:
+        path = adapter.spill_path(source, event.data.spill)
+        if path:
+            try:
+                return event.text + '\n' + adapter.spill_text(path, _MAX_SPILL)
+            except OSError:
+                return event.text
+    if event.kind == TOOL_CALL:
+        return event.label + '\n' + event.text
+    return event.text
+
+
+class ShardWriter(object):
+    """Inserts documents into one shard; everything since begin() becomes visible with commit()."""
+
+    def __init__(self, path):
+        self.db = schema.connect(path)
+        schema.settle(self.db)
+        self.open = False
+
+    def begin(self, docs_end=None):
+        """Start a transaction; documents from `docs_end` on belong to a writer that died and go."""
+        self.db.execute('begin immediate')
+        self.open = True
+        self.next = self.db.execute('select id from next_doc').fetchone()[0]
+        if docs_end is not None and docs_end < self.next:
+            self.db.execute('delete from docs where id >= ?', (docs_end,))
+        self._docs, self._prose, self._tools, self._chars = [], [], [], 0
+
+    def add(self, file, event, kind, text):
+        """Queue one document."""
+        number = self.next
+        self.next += 1
+        self._docs.append((number, file, event.line, event.offset, event.length, event.part, kind, event.time,
+                           crc32((event.id or '').encode('utf-8', 'replace'))))
+        (self._prose if kind < schema.TOOL_KINDS else self._tools).append((number, fold(text)))
+        self._chars += len(text)
+        if self._chars > _FLUSH_CHARS:
+            self.flush()
+
+    def flush(self):
+        """Hand what is queued to the database."""
+        db = self.db
+        db.executemany('insert into docs values (?,?,?,?,?,?,?,?,?)', self._docs)
+        db.executemany('insert into prose(rowid, body) values (?,?)', self._prose)
+        db.executemany('insert into tools(rowid, body) values (?,?)', self._tools)
+        self._docs, self._prose, self._tools, self._chars = [], [], [], 0
+
+    def commit(self):
+        """Make everything since begin() durable."""
+        self.flush()
+        self.db.execute('update next_doc set id = ?', (self.next,))
+        self.db.execute('commit')
+        self.open = False
+
+    def close(self):
+        """Close without keeping an open transaction."""
+        if self.open:
+            self.db.execute('rollback')
+        self.db.close()
+
+
+class NoWriter(object):
+    """Stands for a shard where only numbers are wanted."""
+
+    next = 1
+
+    def add(self, file, event, kind, text):
+        """Drop the document."""
+
+
+def pieces(job, adapter, writer):
+    """Yield the Pieces of one job in order; the last one has last=True. Never raises on content.
+
+    writer: a ShardWriter inside a transaction, or NoWriter(). A file that cannot be opened gives one Piece with error.
+    """
+    source = job.source
+    coverage = Coverage(source.path, job.offset, job.line)
+    state = dict(job.state or {})
+    fold_ = analysis.FileAnalysis(dict(job.profile or {}))
+    fresh = not job.offset and job.profile is None
+    searchable = job.searchable and not isinstance(writer, NoWriter)
+    if fresh and source.role in ('agent', 'loose') and not is_replay(source.chain):
+        fold_.facts['a' + source.chain] = analysis.Fact(analysis.AGENT, None, 1, source.chain, 0, 0, 0, 0, 0, 0, 0, '')
+    start, first_doc = job.offset, writer.next
+    counted = [0, 0, 0, 0]
+    try:
+        for events in adapter.read(source, coverage, job.offset, job.line, state):
+            for event in events:
+                fold_.add(event)
+                if searchable and event.text or event.kind == TOOL_RESULT:
+                    kind = document_kind(event)
+                    if kind and searchable:
+                        writer.add(job.file, event, kind, document_text(adapter, source, event))
+            if coverage.offset - start > PIECE_BYTES or len(fold_.facts) > PIECE_FACTS:
+                yield _piece(job, fresh, coverage, counted, state, fold_, (first_doc, writer.next), start, False)
+                fresh, start, first_doc = False, coverage.offset, writer.next
+                fold_ = analysis.FileAnalysis(fold_.profile)
+    except OSError as error:
+        yield Piece(job.file, False, job.offset, job.line, 0, 0, 0, 0, 0, [], job.state, job.profile, [],
+                    (first_doc, writer.next), 0, True, error.strerror or str(error))
+        return
+    if fresh and not coverage.lines:
+        fold_.facts.clear()
+    yield _piece(job, fresh, coverage, counted, state, fold_, (first_doc, writer.next), start, True)
+
+
+def _piece(job, fresh, coverage, counted, state, fold_, docs, start, last):
+    facts = []
+    for key, fact in fold_.facts.items():
+        if fact.extra and fact.kind == analysis.TURN:
+            fact = fact._replace(extra=str(key_of(fact.extra)))
+        facts.append((key_of(key), tuple(fact)))
+    damaged = [tuple(d) for d in (coverage.damaged + coverage.drifts)[counted[3]:]]
+    piece = Piece(
+        job.file, fresh, coverage.offset, coverage.line, 1 if coverage.open_end else 0,
+        check_sum(job.source.path, coverage.offset), coverage.lines - counted[0], coverage.parse_errors - counted[1],
+        coverage.unknown_records - counted[2], damaged, dict(state), dict(fold_.profile), facts, docs,
+        coverage.offset - start, last, None)
+    counted[:] = [coverage.lines, coverage.parse_errors, coverage.unknown_records,
+                  len(coverage.damaged) + len(coverage.drifts)]
+    return piece
+
+
+def is_replay(chain):
+    """True for the id of an auxiliary agent of the client, which replays its parent (98 % of its message ids) or holds
+    the client's own text: compaction, side question, prompt suggestion (2.0 to 2.1.8x)."""
+    return chain.startswith(('acompact-', 'aside_question-', 'aprompt_suggestion-'))

@@ -1,0 +1,145 @@
+"""From the profiles of a session's files to its one row: title, project, dates, counts, cost."""
+import json
+
+from .. import analysis
+from ..base import paths
+
+# Titles in the order the client's own picker takes them.
+_TITLES = ('custom-title', 'ai-title')
+_FIRST_PROMPT_CHARS = 2000
+
+
+def sessions(db, ids, loads=json.loads):
+    """Write the rows of these sessions from their files; sessions without files go."""
+    for number in ids:
+        files = db.execute(
+            'select path, role, chain, lines, parse_errors, unknown_records, profile, mtime_ns, birth, root from files'
+            ' where session = ?', (number,)).fetchall()
+        if not files:
+            db.execute('delete from sessions where id = ?', (number,))
+            continue
+        # The main file speaks first; then the subagents, oldest first.
+        files.sort(key=lambda f: (f[1] != 'main', f[8] is None, f[8] or 0, f[2]))
+        profiles = [loads(f[6]) if f[6] else {} for f in files]
+        main = profiles[0] if files[0][1] == 'main' else {}
+        tally = loads(db.execute('select tally from sessions where id = ?', (number,)).fetchone()[0] or '{}')
+        first = [p['first'] for p in profiles if p.get('first') is not None]
+        last = [p['last'] for p in profiles if p.get('last') is not None]
+        stamp = max(f[7] or 0 for f in files) // 1000000
+        title, kind = _title(db, number, main)
+        prompt = main.get('first_prompt') or main.get('first_slash') or ''
+        project = next((p['cwd'] for p in profiles if p.get('cwd')), None)
+        folder = db.execute('select folder from sessions where id = ?', (number,)).fetchone()[0]
+        known, unpriced = _cost(tally)
+        tokens = _tokens(tally)
+        lines = sum(f[3] or 0 for f in files)
+        db.execute(
+            'update sessions set project=?, created=?, modified=?, msg_count=?, branch=?, title=?, title_kind=?,'
+            ' first_prompt=?, path=?, lines=?, parse_errors=?, unknown_records=?, readable=?, gone=?, machine=?,'
+            ' entrypoint=?, version=?, context=?, tokens=?, known_cost=?, unpriced=? where id=?',
+            (_clean(project if project else paths.guess_project(folder)), min(first) if first else stamp,
+             max(last) if last else stamp, tally.get('w|messages', 0), _clean(main.get('last_branch') or ''), _clean(title), kind,
+             _clean(prompt), files[0][0], lines, sum(f[4] or 0 for f in files), sum(f[5] or 0 for f in files),
+             1 if lines - sum(f[4] or 0 for f in files) > 0 else 0, 0, _machine(main), _clean(main.get('entrypoint') or ''),
+             _clean(main.get('version') or ''), main.get('context'), json.dumps(tokens), known, unpriced, number))
+
+
+def _machine(profile):
+    """1 for a session another program started: a software kit's entry point, or a hidden plugin folder as directory."""
+    entry = profile.get('entrypoint') or ''
+    cwd = (profile.get('cwd') or '').replace('\\', '/')
+    hidden = any(part.startswith('.') and len(part) > 1 for part in cwd.split('/')) and '/.claude/worktrees/' not in cwd
+    return 1 if entry in ('sdk-ts', 'sdk-py') and hidden else 0
+
+
+def _title(db, number, profile):
+    for kind in _TITLES:
+        text = (profile.get(kind) or '').strip()
+        if text:
+            return text, kind
+    # A summary titles the session that holds the row it names, wherever the summary itself was written.
+    row = db.execute('select s.text from summaries s join files f on f.id = s.target where f.session = ?'
+                     ' order by s.rowid desc limit 1' if False else
+                     'select s.text from summaries s join files f on f.id = s.target where f.session = ?'
+                     ' order by s.file desc, s.leaf limit 1', (number,)).fetchone()
+    if row is not None and not _is_error_text(row[0]):
+        return row[0], 'summary'
+    return '', ''
+
+
+def _is_error_text(text):
+    # 1.0.0 and 1.0.60 stored the failure of the title call itself.
+    return text.startswith(('Invalid API key', 'API Error', 'Please run /login', 'Credit balance'))
+
+
+def _cost(tally):
+    known = unpriced = 0
+    for name, amount in tally.items():
+        if name.startswith('m|'):
+            field = name.rsplit('|', 1)[1]
+            if field.startswith('cost_'):
+                known += amount
+            elif field == 'unpriced_calls':
+                unpriced += amount
+    return known, unpriced
+
+
+def _tokens(tally):
+    tokens = dict((b, 0) for b in analysis.BUCKETS)
+    for name, amount in tally.items():
+        if name.startswith('m|'):
+            field = name.rsplit('|', 1)[1]
+            if field in tokens:
+                tokens[field] += amount
+    return tokens
+
+
+def _clean(text):
+    try:
+        text.encode('utf-8')
+    except UnicodeEncodeError:
+        return text.encode('utf-8', 'replace').decode('utf-8')
+    return text
+
+
+def mark_copies(db):
+    """Mark sessions that are the same transcript in a second root (same id, nothing of their own)."""
+    db.execute('update sessions set copy_of = null where copy_of is not null')
+    same = db.execute('select agent, sid from sessions group by agent, sid having count(*) > 1').fetchall()
+    for agent, sid in same:
+        rows = db.execute('select id, tally, root from sessions where agent = ? and sid = ? order by root, id', (agent, sid)).fetchall()
+        owners = [row for row in rows if json.loads(row[1] or '{}').get('w|owned')]
+        keeper = owners[0][0] if owners else rows[0][0]
+        for number, tally, _ in rows:
+            if number != keeper and not json.loads(tally or '{}').get('w|owned'):
+                db.execute('update sessions set copy_of = ? where id = ?', (keeper, number))
+
+
+def resolve_summaries(db, shards, read_uuid):
+    """Tie summaries to the file that holds the row they name.
+
+    shards: list of open shard connections.  read_uuid(file id, offset, length) -> the uuid of that line, or None.
+    -> set of session ids whose title may have changed.
+    """
+    waiting = db.execute('select leaf, file from summaries where target is null').fetchall()
+    if not waiting:
+        return set()
+    from zlib import crc32
+    wanted = {}
+    for leaf, _ in waiting:
+        for form in (leaf, leaf + '/0', leaf + '/1', leaf + '/2', leaf + '/3', leaf + '/4'):
+            wanted[crc32(form.encode('utf-8'))] = leaf
+    changed = set()
+    for shard in shards:
+        shard.execute('create temp table if not exists wanted (ident integer primary key)')
+        shard.execute('delete from wanted')
+        shard.executemany('insert or ignore into wanted values (?)', ((i,) for i in wanted))
+        for file, offset, length, ident in shard.execute(
+                'select file, offset, length, ident from docs where ident in (select ident from wanted)').fetchall():
+            leaf = wanted[ident]
+            row = db.execute('select session, role from files where id = ?', (file,)).fetchone()
+            if row is None or row[1] != 'main' or read_uuid(file, offset, length) != leaf:
+                continue
+            db.execute('update summaries set target = ? where leaf = ? and target is null', (file, leaf))
+            changed.add(row[0])
+    return changed

@@ -1,0 +1,287 @@
+"""Bytes to records: tolerant reading of JSON lines, with coverage, from any offset, forwards or backwards.
+
+Owns the one rule of what a line gives (a record, damage, nothing yet).  Knows no agent: what is noise is told by
+the caller.  Never raises on content; only opening a file may fail (OSError).
+"""
+import os
+import sys
+from collections import namedtuple
+from json import JSONDecoder
+
+# Errors kept one by one; beyond that they are only counted.
+MAX_ERRORS = 200
+_BLOCK = 1 << 18
+ZEROS = 'zero bytes'
+_BOM = b'\xef\xbb\xbf'
+
+Damage = namedtuple('Damage', 'line reason')  # line number (from 1), what is wrong with it
+
+
+class Record(namedtuple('Record', 'data line offset length')):
+    """One JSON object of a file: data (dict), line (from 1), byte offset and length of its line."""
+
+    __slots__ = ()
+
+    @property
+    def type(self):
+        """The record's own `type`, or ''."""
+        kind = self.data.get('type')
+        return kind if isinstance(kind, str) else ''
+
+    @property
+    def timestamp(self):
+        """The record's own `timestamp` as written, or None."""
+        return self.data.get('timestamp')
+
+    @property
+    def message(self):
+        """The record's `message` object, {} when it has none."""
+        message = self.data.get('message')
+        return message if isinstance(message, dict) else {}
+
+
+class Coverage(object):
+    """What reading a file gave: counters, the first damaged lines, and where the next reading goes on.
+
+    lines: non-blank lines; parse_errors: lines that gave no clean record; unknown_records: readable, not
+    understood; damaged: list of Damage (at most MAX_ERRORS); unfinished: bytes of a last line still being written;
+    offset: where a reader of the grown file starts; line: number of the last line before it;
+    open_end: the last line had no line end but was whole.
+    """
+
+    __slots__ = ('path', 'lines', 'parse_errors', 'unknown_records', 'damaged', 'unfinished', 'offset', 'line',
+                 'open_end', 'drifts')
+
+    def __init__(self, path='', offset=0, line=0):
+        self.path = path
+        self.lines = self.parse_errors = self.unknown_records = self.unfinished = 0
+        self.damaged = []
+        self.drifts = []
+        self.offset, self.line = offset, line
+        self.open_end = False
+
+    def damage(self, line, reason):
+        """Count a damaged line."""
+        self.parse_errors += 1
+        if len(self.damaged) < MAX_ERRORS:
+            self.damaged.append(Damage(line, reason))
+
+    def drift(self, line, reason):
+        """Count a record that is readable but not what its type promises, or of a type nobody knows."""
+        self.unknown_records += 1
+        if len(self.drifts) < MAX_ERRORS:
+            self.drifts.append(Damage(line, reason))
+
+    def add(self, other):
+        """Sum another coverage (of another file of the tree) into this one."""
+        self.lines += other.lines
+        self.parse_errors += other.parse_errors
+        self.unknown_records += other.unknown_records
+
+    def messages(self):
+        """The damage as texts 'path:line: reason'."""
+        return ['%s:%d: %s' % (self.path, d.line, d.reason) for d in self.damaged]
+
+
+def _bounded_int(text):
+    # Converting a million digits takes time that grows with the square; newer Pythons refuse by themselves.
+    if len(text) > 4300:
+        raise ValueError('a number of %d digits' % len(text))
+    return int(text)
+
+
+if hasattr(sys, 'get_int_max_str_digits'):
+    _decoder = JSONDecoder()
+else:
+    _decoder = JSONDecoder(parse_int=_bounded_int)
+_scan = _decoder.scan_once
+_WHITE = ' \t\r\n'
+
+
+def parse_line(line):
+    """-> (list of dicts, reason or None) for one line of bytes.
+
+    A clean line gives one object and no reason.  Damage gives a reason and whatever whole objects could be saved
+    (a stub glued to the next record, two records on one line).  A line of blanks gives ([], None).
+    """
+    try:
+        text = line.decode('utf-8')
+    except UnicodeDecodeError:
+        text = line.decode('utf-8', 'replace')
+    try:
+        value, end = _scan(text, 0)
+        if end >= len(text) - 2 and not text[end:].strip(_WHITE):
+            if type(value) is dict:
+                return (value,), None
+            return (), 'not an object'
+    except (StopIteration, ValueError, RecursionError):
+        pass
+    return _parse_hard(text)
+
+
+def _parse_hard(text):
+    """The slow way: byte order mark, NUL padding, blanks, damage and what can be saved of it."""
+    text = text.strip('\ufeff').strip(_WHITE)
+    if not text:
+        return (), None
+    bare = text.strip('\0' + _WHITE)
+    if not bare:
+        return (), ZEROS
+    try:
+        value, end = _scan(bare, 0)
+    except StopIteration:
+        return _salvage(bare, 'not JSON')
+    except RecursionError:
+        return (), 'nested too deep'
+    except ValueError as error:
+        return _salvage(bare, 'cut or broken JSON (%s)' % (str(error).split(':')[0][:60] or 'syntax'))
+    if not bare[end:].strip('\0' + _WHITE):
+        if type(value) is dict:
+            return (value,), None
+        return (), 'not an object'
+    saved = [value] if type(value) is dict else []
+    more, _ = _salvage(bare[end:], '')
+    return tuple(saved) + tuple(more), 'several records on one line'
+
+
+def _salvage(text, reason):
+    """Whole objects that begin as a record begins (`{"type":` or `{"parentUuid":`) and reach the end of the text."""
+    at = max(text.rfind('{"type":"'), text.rfind('{"parentUuid":'))
+    # Nested objects begin like records too, so few tries from the back are enough.
+    for _ in range(8):
+        if at < 0:
+            break
+        try:
+            value, end = _scan(text, at)
+            if type(value) is dict and not text[end:].strip('\0' + _WHITE) and ('uuid' in value or at == 0):
+                return (value,), reason
+        except (StopIteration, ValueError, RecursionError):
+            pass
+        at = max(text.rfind('{"type":"', 0, at), text.rfind('{"parentUuid":', 0, at))
+    return (), reason
+
+
+def open_bytes(path):
+    """-> a binary file object over the plain bytes of `path` (a name that ends in .gz is unpacked on the way)."""
+    if path.endswith('.gz'):
+        import gzip
+        return gzip.open(path, 'rb')
+    return open(path, 'rb', _BLOCK)
+
+
+def read_records(path, coverage=None, offset=0, line=0, skip=None, limit=0):
+    """Yield the Records of a file in order, in constant memory.
+
+    path: the file.  coverage: a Coverage that is filled while reading (its offset and line tell where to go on).
+    offset, line: start behind this many bytes and lines (from an earlier coverage).  skip(line bytes) -> True
+    leaves a line unparsed (it still counts as a line).  limit: stop after that many records, 0 for all.
+    Raises OSError when the file cannot be opened.
+    """
+    with open_bytes(path) as handle:
+        if coverage is None:
+            coverage = Coverage(path, offset, line)
+        if offset:
+            handle.seek(offset)
+        for record in scan(handle, coverage, offset, line, skip):
+            yield record
+            if limit:
+                limit -= 1
+                if not limit:
+                    return
+
+
+def scan(handle, coverage, offset=0, line=0, skip=None):
+    """Yield Records of an open binary file whose position is `offset`; see read_records."""
+    position, number = offset, line
+    first = offset > 0
+    Rec = Record
+    decoder = _scan
+    for raw in handle:
+        size = len(raw)
+        if raw[-1] != 10:
+            # No line end yet: a whole record is taken, anything else is a line still being written.
+            found, reason = parse_line(raw)
+            if (reason is not None or not found) and reason != ZEROS:
+                coverage.unfinished = size
+                break
+            coverage.open_end = True
+        if first:
+            first = False
+            if coverage.open_end and raw in (b'\n', b'\r\n'):
+                coverage.open_end = False
+                position += size
+                coverage.offset = position
+                continue
+        number += 1
+        start = position
+        position += size
+        if skip is not None and skip(raw):
+            coverage.lines += 1
+            coverage.offset, coverage.line = position, number
+            continue
+        if number == 1 and raw[:3] == _BOM:
+            raw = raw[3:]
+        try:
+            text = raw.decode('utf-8')
+            value, end = decoder(text, 0)
+            clean = type(value) is dict and end >= len(text) - 2 and not text[end:].strip(_WHITE)
+        except (StopIteration, ValueError, RecursionError):
+            clean = False
+        coverage.offset, coverage.line = position, number
+        if clean:
+            coverage.lines += 1
+            yield Rec(value, number, start, size)
+            continue
+        found, reason = parse_line(raw)
+        if reason is not None:
+            coverage.damage(number, reason)
+            coverage.lines += 1
+        elif found:
+            coverage.lines += 1
+        for value in found:
+            yield Rec(value, number, start, size)
+
+
+def read_at(path, offset, length=0):
+    """-> the objects of the one line at `offset` (length bytes; 0: to the line end); () when there is none."""
+    with open_bytes(path) as handle:
+        handle.seek(offset)
+        raw = handle.read(length) if length else handle.readline()
+    return parse_line(raw)[0]
+
+
+def read_backwards(path, limit=0, skip=None, block=1 << 16):
+    """Yield Records from the end of a file towards its start, without reading what lies before the last wanted one.
+
+    Line numbers are unknown from this side and given as 0.  Damaged lines are passed over.
+    """
+    with open_bytes(path) as handle:
+        handle.seek(0, os.SEEK_END)
+        position = handle.tell()
+        pieces = []
+        while position > 0:
+            size = min(block, position)
+            position -= size
+            handle.seek(position)
+            chunk = handle.read(size)
+            if b'\n' not in chunk and position:
+                # A line longer than a block: collect its parts and join them once.
+                pieces.append(chunk)
+                continue
+            pieces.append(chunk)
+            data = b''.join(reversed(pieces))
+            lines = data.split(b'\n')
+            pieces = [lines[0]] if position else []
+            offset = position + len(data)
+            for raw in reversed(lines[1:] if position else lines):
+                offset -= len(raw) + 1
+                start = offset + 1
+                if not raw.strip() or skip is not None and skip(raw):
+                    continue
+                found, reason = parse_line(raw)
+                for value in reversed(found):
+                    yield Record(value, 0, start, len(raw) + 1)
+                    if limit:
+                        limit -= 1
+                        if not limit:
+                            return
