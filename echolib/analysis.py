@@ -37,22 +37,37 @@ def merge(a, b):
     side = min(a.side, b.side)
     if a.kind == CALL:
         # The largest count wins: clients write one line a content block while output_tokens grows.
-        if (b.output, b.input + b.cache_read + b.cache_write_5m + b.cache_write_1h, b.name) > (
-                a.output, a.input + a.cache_read + a.cache_write_5m + a.cache_write_1h, a.name):
-            best, other = b, a
-        else:
-            best, other = a, b
-        return best._replace(time=time, side=side, status=max(a.status, b.status), visible=a.visible + b.visible,
-                             extra=best.extra or other.extra, name=best.name or other.name)
+        return max(a, b, key=_tokens)._replace(
+            time=time, side=side, name=max(a.name, b.name), status=max(a.status, b.status), visible=a.visible + b.visible,
+            extra=a.extra if a.extra == b.extra else _join_extra(a.extra, b.extra))
     if a.kind == TOOL:
-        return a._replace(time=time, side=side, name=a.name or b.name, status=max(a.status, b.status))
+        return a._replace(time=time, side=side, name=max(a.name, b.name), status=max(a.status, b.status))
     # The word about what follows a prompt may come alone, before or after the prompt itself.
     best = min((a, b), key=_age)
     return best._replace(time=time, side=side, extra=max(a.extra, b.extra))
 
 
+def _tokens(fact):
+    return (fact.output, fact.input + fact.cache_read + fact.cache_write_5m + fact.cache_write_1h, fact.input,
+            fact.cache_read, fact.cache_write_5m)
+
+
+def _join_extra(a, b):
+    """What either line says of a call: the larger word of each field."""
+    return '|'.join(max(pair, key=_length_first) for pair in zip(_split_extra(a), _split_extra(b)))
+
+
+def _split_extra(extra):
+    return (extra.split('|') + [''] * 6)[:6]
+
+
+def _length_first(word):
+    # Numbers without leading zeros compare as numbers so.
+    return len(word), word
+
+
 def _age(fact):
-    return (not fact.name and fact.kind == TURN, fact.time is None, fact.time or 0, fact.name, fact.status)
+    return (not fact.name and fact.kind == TURN, fact.time is None, fact.time or 0, fact.name, fact.status, fact.input)
 
 
 class FileAnalysis(object):
@@ -65,6 +80,10 @@ class FileAnalysis(object):
     def __init__(self, profile=None):
         self.facts = {}
         self.profile = {} if profile is None else profile
+
+    def add_agent(self, chain):
+        """Count the subagent whose file this is."""
+        self._put('a' + chain, Fact(AGENT, None, 1, chain, 0, 0, 0, 0, 0, 0, 0, ''))
 
     def add(self, event):
         """Take one event in."""
@@ -83,8 +102,10 @@ class FileAnalysis(object):
             extra = ''
             if use.speed or use.geo or use.tier or use.web_searches or use.web_fetches or use.stop_reason:
                 extra = '%s|%s|%s|%d|%d|%s' % (
-                    '' if use.speed == 'standard' else use.speed, '' if use.geo in ('not_available', 'global') else use.geo,
-                    '' if use.tier == 'standard' else use.tier, use.web_searches, use.web_fetches, use.stop_reason)
+                    '' if use.speed == 'standard' else _field(use.speed),
+                    '' if use.geo in ('not_available', 'global') else _field(use.geo),
+                    '' if use.tier == 'standard' else _field(use.tier), use.web_searches, use.web_fetches,
+                    _field(use.stop_reason))
             self._put('c' + event.id, Fact(CALL, time, 1 if event.chain else 0, use.model, use.final, use.input, use.output,
                                            use.cache_read, use.cache_write_5m, use.cache_write_1h, use.visible, extra))
             if profile.get('waiting') and not event.chain:
@@ -151,6 +172,16 @@ class FileAnalysis(object):
             self._put('a' + event.id, Fact(AGENT, event.time, 1, event.id, 0, 0, 0, 0, 0, 0, 0, ''))
 
 
+def _field(text):
+    return text.replace('|', '/') if '|' in text else text
+
+
+def is_replay(chain):
+    """True for the id of an auxiliary agent of the client, which replays its parent (98 % of its message ids) or holds
+    the client's own text: compaction, side question, prompt suggestion (2.0 to 2.1.8x)."""
+    return chain.startswith(('acompact-', 'aside_question-', 'aprompt_suggestion-'))
+
+
 def renames_copies(version):
     """True for client versions whose resumed files repeat earlier rows under new ids (1.0.0 to 1.0.60; 1.0.128 does not)."""
     parts = version.split('.')
@@ -176,7 +207,7 @@ def contributions(fact, price=None):
             amount = getattr(fact, bucket)
             if amount:
                 yield head + bucket, amount
-        speed, geo, tier, searches, fetches, stop = (fact.extra.split('|') + [''] * 6)[:6]
+        speed, geo, tier, searches, fetches, stop = _split_extra(fact.extra)
         if searches and searches != '0':
             yield 'web_searches', int(searches)
         if fetches and fetches != '0':

@@ -208,6 +208,7 @@ class PriceTable:
                     with open(self._path, 'rb') as file:
                         self._bytes = file.read()
             except FileNotFoundError:
+                # The user has no prices of her own.
                 pass
             except OSError as error:
                 self._complain('cannot be read (%s); the built-in prices are used' % (error.strerror or error))

@@ -4,6 +4,7 @@ Owns the one rule of what a line gives (a record, damage, nothing yet).  Knows n
 the caller.  Never raises on content; only opening a file may fail (OSError).
 """
 import os
+import re
 import sys
 from collections import namedtuple
 from json import JSONDecoder
@@ -96,6 +97,7 @@ else:
     _decoder = JSONDecoder(parse_int=_bounded_int)
 _scan = _decoder.scan_once
 _WHITE = ' \t\r\n'
+_BETWEEN = re.compile('[\\0 \t\r\n]*')
 
 
 def parse_line(line):
@@ -115,6 +117,7 @@ def parse_line(line):
                 return (value,), None
             return (), 'not an object'
     except (StopIteration, ValueError, RecursionError):
+        # Not the plain case: the slow way says what it is.
         pass
     return _parse_hard(text)
 
@@ -139,9 +142,19 @@ def _parse_hard(text):
         if type(value) is dict:
             return (value,), None
         return (), 'not an object'
-    saved = [value] if type(value) is dict else []
-    more, _ = _salvage(bare[end:], '')
-    return tuple(saved) + tuple(more), 'several records on one line'
+    saved = []
+    try:
+        while True:
+            if type(value) is dict:
+                saved.append(value)
+            # Only what may stand between records is stepped over, without copying the rest of a long line.
+            end = _BETWEEN.match(bare, end).end()
+            if end == len(bare):
+                break
+            value, end = _scan(bare, end)
+    except (StopIteration, ValueError, RecursionError):
+        saved.extend(_salvage(bare[end:], '')[0])
+    return tuple(saved), 'several records on one line'
 
 
 def _salvage(text, reason):
@@ -156,6 +169,7 @@ def _salvage(text, reason):
             if type(value) is dict and not text[end:].strip('\0' + _WHITE) and ('uuid' in value or at == 0):
                 return (value,), reason
         except (StopIteration, ValueError, RecursionError):
+            # No whole object begins here; an earlier place may do.
             pass
         at = max(text.rfind('{"type":"', 0, at), text.rfind('{"parentUuid":', 0, at))
     return (), reason
@@ -169,6 +183,14 @@ def open_bytes(path):
     return open(path, 'rb', _BLOCK)
 
 
+def _packing_errors(path):
+    """The exceptions that say a packed file is damaged; () for a plain one."""
+    if not path.endswith('.gz'):
+        return ()
+    from zlib import error
+    return EOFError, error, OSError
+
+
 def read_records(path, coverage=None, offset=0, line=0, skip=None, limit=0):
     """Yield the Records of a file in order, in constant memory.
 
@@ -180,20 +202,27 @@ def read_records(path, coverage=None, offset=0, line=0, skip=None, limit=0):
     with open_bytes(path) as handle:
         if coverage is None:
             coverage = Coverage(path, offset, line)
-        if offset:
-            handle.seek(offset)
-        for record in scan(handle, coverage, offset, line, skip):
-            yield record
-            if limit:
-                limit -= 1
-                if not limit:
-                    return
+        try:
+            if offset:
+                handle.seek(offset - 1)
+                coverage.open_end = handle.read(1) not in (b'\n', b'')
+            for record in scan(handle, coverage, offset, line, skip):
+                yield record
+                if limit:
+                    limit -= 1
+                    if not limit:
+                        return
+        except _packing_errors(path) as error:
+            # What a cut archive gave before its end stands.
+            coverage.lines += 1
+            coverage.damage(coverage.line + 1, 'damaged archive (%s)' % str(error)[:60])
 
 
 def scan(handle, coverage, offset=0, line=0, skip=None):
     """Yield Records of an open binary file whose position is `offset`; see read_records."""
     position, number = offset, line
     first = offset > 0
+    resumed_open = first and coverage.open_end
     Rec = Record
     decoder = _scan
     for raw in handle:
@@ -205,10 +234,12 @@ def scan(handle, coverage, offset=0, line=0, skip=None):
                 coverage.unfinished = size
                 break
             coverage.open_end = True
+        elif resumed_open:
+            coverage.open_end = False
         if first:
             first = False
-            if coverage.open_end and raw in (b'\n', b'\r\n'):
-                coverage.open_end = False
+            if resumed_open and not raw.strip(b'\0 \t\r\n'):
+                # The rest of a line that was taken whole before its end was written.
                 position += size
                 coverage.offset = position
                 continue
@@ -257,7 +288,7 @@ def read_backwards(path, limit=0, skip=None, block=1 << 16):
     """
     with open_bytes(path) as handle:
         handle.seek(0, os.SEEK_END)
-        position = handle.tell()
+        position = end = handle.tell()
         pieces = []
         while position > 0:
             size = min(block, position)
@@ -279,8 +310,14 @@ def read_backwards(path, limit=0, skip=None, block=1 << 16):
                 if not raw.strip() or skip is not None and skip(raw):
                     continue
                 found, reason = parse_line(raw)
+                size = len(raw) + 1
+                if start + size > end:
+                    # The last line has no end: as in reading forwards, only a whole record is taken.
+                    size -= 1
+                    if reason is not None:
+                        continue
                 for value in reversed(found):
-                    yield Record(value, 0, start, len(raw) + 1)
+                    yield Record(value, 0, start, size)
                     if limit:
                         limit -= 1
                         if not limit:

@@ -56,6 +56,8 @@ def owns(path):
         return False
     if 'projects' in parts[:-1] and ('subagents' in parts or len(parts) > 2 and parts[-3] == 'projects'):
         return True
+    if not os.path.isfile(path):    # opening a pipe would wait for its writer
+        return False
     try:
         with open(path, 'rb') as handle:
             for _ in range(20):
@@ -65,7 +67,9 @@ def owns(path):
                 for record in parse_line(line)[0]:
                     if record.get('type') in ('user', 'assistant', 'system', 'summary') and (
                             'sessionId' in record or 'leafUuid' in record):
-                        return True
+                        message = record.get('message')
+                        # Qwen Code's records differ from these in little else.
+                        return not (type(message) is dict and 'parts' in message)
     except OSError:
         return False
     return False
@@ -102,27 +106,33 @@ def discover(root, problems):
     seen = set()
     for folder in _listing(projects, problems):
         if folder.is_symlink():
-            real = os.path.realpath(folder.path)
+            real, top = os.path.realpath(folder.path), os.path.realpath(projects)
             # Its target is visited in its own place, or leads back up.
-            inside = real == projects or real.startswith(os.path.join(os.path.realpath(projects), ''))
-            if inside or os.path.realpath(projects).startswith(os.path.join(real, '')) or real in seen:
+            if _within(real, top) or _within(top, real) or real in seen:
                 continue
             seen.add(real)
-        try:
-            if not folder.is_dir():
-                continue
-        except OSError:
-            continue
-        for session in _project(root, folder, problems):
-            yield session
+        if _is_folder(folder):
+            for session in _project(root, folder, problems):
+                yield session
+
+
+def _within(path, folder):
+    return path == folder or path.startswith(os.path.join(folder, ''))
+
+
+def _is_folder(entry):
+    try:
+        return entry.is_dir()
+    except OSError:     # a link to itself, or into a place that cannot be looked at
+        return False
 
 
 def _project(root, folder, problems):
     mains, folders = {}, {}
     for entry in _listing(folder.path, problems):
         name = entry.name
-        if name.endswith(_SUFFIX):
-            if entry.is_symlink() and os.path.dirname(os.path.realpath(entry.path)) == os.path.realpath(folder.path):
+        if name.endswith(_SUFFIX) and name != _SUFFIX:
+            if entry.is_symlink() and _listed_elsewhere(os.path.realpath(entry.path), folder.path):
                 continue
             agent = _AGENT.match(name)
             if agent:
@@ -133,7 +143,7 @@ def _project(root, folder, problems):
                 source = _source(entry, 'main', '', name[:-6])
                 if source is not None:
                     mains[name[:-6]] = source
-        elif '.' not in name and entry.is_dir():
+        elif '.' not in name and _is_folder(entry):
             folders[name] = entry.path
     for name, source in mains.items():
         files = [source]
@@ -147,6 +157,13 @@ def _project(root, folder, problems):
         _subagents(os.path.join(path, 'subagents'), name, files, problems, 0)
         if any(f.role == 'agent' for f in files):
             yield Session(NAME, root, name, folder.name, tuple(files))
+
+
+def _listed_elsewhere(target, folder):
+    """True when the target of a link is a transcript that stands in this project folder or in another one."""
+    where = os.path.dirname(target)
+    return target.endswith(_SUFFIX) and (
+        where == os.path.realpath(folder) or os.path.dirname(where) == os.path.realpath(os.path.dirname(folder)))
 
 
 def _subagents(path, session, files, problems, depth):
@@ -173,6 +190,26 @@ def _subagents(path, session, files, problems, depth):
             _subagents(entry.path, session, files, problems, depth + 1)
 
 
+def session_at(path):
+    """-> Session with the whole tree of the transcript at `path` (a main file, or one subagent's)."""
+    folder, name = os.path.split(path)
+    agent = _AGENT.match(name)
+    if agent:
+        role = 'agent' if os.sep + 'subagents' + os.sep in path else 'loose'
+        sid = head(path).get('session') if role == 'loose' else session_folder(Source(path, role, '', '', 0, 0)).rsplit(os.sep, 1)[-1]
+        return Session(NAME, '', sid, os.path.basename(folder), (Source(path, role, agent.group(1), sid, 0, 0),))
+    sid = name[:-6] if name.endswith(_SUFFIX) else name
+    files = [Source(path, 'main', '', sid, 0, 0)]
+    problems = []
+    _subagents(os.path.join(folder, sid, 'subagents'), sid, files, problems, 0)
+    for entry in sorted(_listing(folder, problems), key=lambda e: e.name):
+        loose = _AGENT.match(entry.name)
+        if loose and head(entry.path).get('session') == sid:
+            files.append(Source(entry.path, 'loose', loose.group(1), sid, 0, 0))
+    files[1:] = sorted(files[1:], key=lambda s: s.path)
+    return Session(NAME, os.path.dirname(os.path.dirname(folder)), sid, os.path.basename(folder), tuple(files))
+
+
 def head(path):
     """-> {'session': id} of a loose agent file: the session its first records name.
 
@@ -190,7 +227,8 @@ def head(path):
             try:
                 if os.stat(os.path.join(folder, session + _SUFFIX)).st_size:
                     return {'session': session}
-            except OSError:
+            except (OSError, ValueError):
+                # No such file, or no possible file name: the next record may name one.
                 continue
     except OSError:
         return {'session': None}
@@ -234,9 +272,11 @@ def spill_path(source, named):
         return ''
     folder = os.path.join(session_folder(source), 'tool-results')
     path = os.path.join(folder, name)
-    if os.path.realpath(path) != os.path.join(os.path.realpath(folder), name) or not os.path.isfile(path):
+    try:
+        inside = os.path.realpath(path) == os.path.join(os.path.realpath(folder), name) and os.path.isfile(path)
+    except ValueError:      # a NUL or a lone surrogate, which no file name has
         return ''
-    return path
+    return path if inside else ''
 
 
 def session_folder(source):
@@ -281,3 +321,62 @@ def resume(session_id, project):
 def billed(session):
     """Claude Code keeps no ledger of its calls beside the transcript (cost-state is a running total): None."""
     return None
+
+
+def branches(path):
+    """-> (number of branch ends, ids of rows that lie on a branch the person went back from).
+
+    Going back (Esc Esc) gives one row several prompts as children; the newest one leads on.
+    """
+    from .claude_user import is_real_prompt
+    parent, order, prompts, near = {}, [], [], {}
+    for record in read_records(path, skip=is_noise_line):
+        data = record.data
+        uuid = data.get('uuid')
+        if type(uuid) is not str or data.get('isSidechain') is True or uuid in parent:
+            continue
+        parent[uuid] = data.get('parentUuid')
+        order.append(uuid)
+        if data.get('type') == 'user' and is_real_prompt(data):
+            prompts.append(uuid)
+    for uuid in prompts:
+        if parent[uuid] is not None:
+            near.setdefault(parent[uuid], []).append(uuid)
+    # A first prompt that was edited has no row before it: only prompts without any other root in between are told apart.
+    left = set()
+    for siblings in near.values():
+        left.update(siblings[:-1])
+    ends = 1 + len(left)
+    for uuid in order:
+        if parent[uuid] in left:
+            left.add(uuid)
+    return ends, left
+
+
+def file_versions(path):
+    """-> {path: highest version} of the files whose backups the session's snapshots name."""
+    out = {}
+    for record in read_records(path):
+        data = record.data
+        if data.get('type') == 'file-history-snapshot':
+            snapshot = data.get('snapshot')
+            backups = snapshot.get('trackedFileBackups') if type(snapshot) is dict else None
+        elif data.get('type') == 'file-history-delta' and type(data.get('trackingPath')) is str:
+            backups = {data['trackingPath']: data.get('backup')}
+        else:
+            continue
+        for name, backup in backups.items() if type(backups) is dict else ():
+            version = backup.get('version') if type(backup) is dict else None
+            if type(version) is int:
+                out[name] = max(version, out.get(name, 0))
+    return out
+
+
+def inherited(path, session):
+    """-> number of rows in a main file that say they are another session's (copied by a fork)."""
+    count = 0
+    for record in read_records(path, skip=is_noise_line):
+        named = record.data.get('sessionId')
+        if 'uuid' in record.data and (type(named) is str and named != session or 'forkedFrom' in record.data):
+            count += 1
+    return count

@@ -7,6 +7,7 @@ import json
 import re
 
 from ..base.clock import parse_time
+from ..base.fold import is_ascii
 from ..events import (
     ATTACHMENT, COLLATERAL, COMPACTION, DECLINED, ERROR, INJECTED, INTERRUPTION, META, OK, PROMPT, QUEUED, RECAP,
     REPLY, THINKING, TOOL_CALL, TOOL_RESULT, TYPED, UNKNOWN, USAGE, Compaction, Event, ToolResult, Usage)
@@ -31,6 +32,8 @@ _REFUSED = ("The user doesn't want to", '[Request interrupted by user', 'Permiss
 _COLLATERAL = ('Sibling tool call errored', '<tool_use_error>Sibling tool call errored',
                'Cancelled: parallel tool call', '<tool_use_error>Cancelled: parallel tool call')
 _SPILL = re.compile(r'saved to: *([^\n]+)')
+# Clients that cut stdout beside a spilled result cut it to 30,000 characters (2.1.50 and later); more is all of it.
+_STDOUT_KEPT = 32000
 _NO_USAGE = Usage('', 0, 0, 0, 0, 0, 0, 0, '', '', '', 0, 0, '')
 
 _TYPE_AT_HEAD = re.compile(rb'\{"type":"([a-zA-Z_-]+)"')
@@ -44,8 +47,9 @@ def is_noise_line(line):
     """True for a line of bytes that holds no conversation, told from its head alone (no JSON is decoded).
 
     Metadata rows begin with their type; chain rows carry `"type":"progress"` or the attachment's kind in their first
-    400 bytes (0 false in 290,187 real rows). A row that does not end as an object does is left to the parser, so that
-    damage is seen.
+    400 bytes (0 false in 290,187 real rows). A message before that is a conversation whose content looks the same (a
+    tool's input may hold such keys). A row that does not end as an object does, or that another one is glued to, is
+    left to the parser, so that damage is seen and the other one kept.
     """
     if line[:9] == b'{"type":"':
         found = _TYPE_AT_HEAD.match(line)
@@ -58,9 +62,12 @@ def is_noise_line(line):
             found = _ATTACHMENT_HEAD.search(head)
             if not found or found.group(1) in _ATTACHED_HEADS:
                 return False
-        elif head.find(b'"message":', 0, at) >= 0 and head.find(b'"data":') < 0:
+            at = found.start()
+        message = head.find(b'"message":', 0, at)
+        if message >= 0 and head.find(b'"data":', 0, message) < 0:
             return False
-    return line[-2:] == b'}\n' or line.rstrip(b'\r\n \t')[-1:] == b'}'
+    return ((line[-2:] == b'}\n' or line.rstrip(b'\r\n \t')[-1:] == b'}')
+            and line.find(b'{"parentUuid":', 1) < 0 and line.find(b'}{"') < 0)
 
 
 def _count(value):
@@ -74,6 +81,10 @@ def _count(value):
 
 def _word(value):
     return value if type(value) is str else ''
+
+
+def _size(text):
+    return len(text) if is_ascii(text) else len(text.encode('utf-8', 'surrogatepass'))
 
 
 def parse_usage(message, visible):
@@ -126,8 +137,16 @@ def result_text(content):
             elif kind == 'tool_reference':
                 out.append(_word(block.get('tool_name')))
             elif kind is not None and kind != 'text':
-                out.append(json.dumps(block, ensure_ascii=False, sort_keys=True)[:4000])
+                out.append(_as_json(block))
     return '\n'.join(out)
+
+
+def _as_json(value):
+    try:
+        return json.dumps(value, ensure_ascii=False, sort_keys=True)[:4000]
+    except RecursionError:
+        # Nested nearly as deep as can be read: what can be read of it.
+        return input_text(value)[:4000]
 
 
 def input_text(value):
@@ -164,6 +183,8 @@ class Parser(object):
     def __init__(self, coverage, role, chain, session, state):
         self.coverage, self.role, self.chain, self.session = coverage, role, chain, session
         self.in_agent = role != 'main'
+        # Names a record without an id of its own, together with its offset.
+        self.place = '%s/%s' % (session, chain) if chain else session
         self.state = state
         self.turn = state.get('turn', 0)
 
@@ -184,8 +205,9 @@ class Parser(object):
         self.coverage.drift(line, 'record type %s' % what[:60])
         return [self._event(UNKNOWN, what[:60], parse_time(data.get('timestamp')), None, None, '', None, line, offset, length, 0)]
 
-    def _event(self, kind, label, time, ident, message, text, data, line, offset, length, part):
-        return Event(kind, label, time, self.chain, self.turn, ident, message, text, data, line, offset, length, part)
+    def _event(self, kind, label, time, ident, message, text, data, line, offset, length, part, chain=None):
+        chain = self.chain if chain is None else chain
+        return Event(kind, label, time, chain, 0 if chain else self.turn, ident, message, text, data, line, offset, length, part)
 
     def _drift(self, data, why, line, offset, length):
         self.coverage.drift(line, why)
@@ -199,13 +221,13 @@ class Parser(object):
             value = data.get(field)
             if value is not None and value != state.get(label) and type(value) is str and value:
                 state[label] = value
-                out.append(self._event(META, label, time, None, None, value, None, line, offset, length, len(out)))
+                out.append(self._event(META, label, time, None, None, value, None, line, offset, length, -1))
         if not self.in_agent and 'foreign' not in state:
             session = data.get('sessionId')
             if type(session) is str and session and session != self.session or 'forkedFrom' in data:
                 # A fork's copied rows may keep the id of the session they come from (2.0.77 to 2.1.50) or name it.
                 state['foreign'] = 1
-                out.append(self._event(META, 'foreign', time, None, None, _word(session), None, line, offset, length, len(out)))
+                out.append(self._event(META, 'foreign', time, None, None, _word(session), None, line, offset, length, -1))
 
     def _chain_of(self, data):
         """Rows of a subagent may lie in the main file (1.0.60 to 2.0.22): their chain is not the main one."""
@@ -231,8 +253,10 @@ class Parser(object):
         time = parse_time(data.get('timestamp'))
         out = []
         self._surroundings(data, time, line, offset, length, out)
+        # Parts count from the first event of content: what the state adds before them must not move them.
+        base = len(out)
         uuid = _word(data.get('uuid'))
-        key = _word(message.get('id')) or _word(data.get('requestId')) or uuid or '%s:%d' % (self.session, offset)
+        key = _word(message.get('id')) or _word(data.get('requestId')) or uuid or '%s:%d' % (self.place, offset)
         chain = self._chain_of(data)
         turn = 0 if chain else self.turn
         api_error = data.get('isApiErrorMessage') is True
@@ -244,25 +268,25 @@ class Parser(object):
             elif type(block) is not dict:
                 continue
             kind = block.get('type')
-            part = len(out)
+            part = len(out) - base
             ident = '%s/%d' % (uuid or key, part)
             if kind == 'text':
                 text = block.get('text')
                 if type(text) is not str or not text:
                     continue
-                visible += len(text)
+                visible += _size(text)
                 label = ('api_error' if api_error else 'synthetic') if synthetic else ''
                 out.append(Event(REPLY, label, time, chain, turn, ident, key, text, None, line, offset, length, part))
             elif kind == 'thinking':
                 text = block.get('thinking')
                 if type(text) is not str or not text:
                     continue
-                visible += len(text)
+                visible += _size(text)
                 out.append(Event(THINKING, '', time, chain, turn, ident, key, text, None, line, offset, length, part))
             elif kind in ('tool_use', 'server_tool_use', 'mcp_tool_use'):
                 given = block.get('input')
                 text = input_text(given)
-                visible += len(text)
+                visible += _size(text)
                 name = _word(block.get('name')) or '(unnamed)'
                 out.append(Event(TOOL_CALL, name, time, chain, turn, _word(block.get('id')) or ident, key, text, given,
                                  line, offset, length, part))
@@ -277,7 +301,7 @@ class Parser(object):
                                  line, offset, length, part))
         if not synthetic:
             out.append(Event(USAGE, '', time, chain, turn, key, key, '', parse_usage(message, visible), line, offset,
-                             length, len(out)))
+                             length, len(out) - base))
         return out
 
     def _user(self, data, line, offset, length):
@@ -288,16 +312,18 @@ class Parser(object):
         time = parse_time(data.get('timestamp'))
         out = []
         self._surroundings(data, time, line, offset, length, out)
+        base = len(out)
         uuid = _word(data.get('uuid')) or None
         chain = self._chain_of(data)
         turn = 0 if chain else self.turn
         if chain and not self.in_agent and data.get('parentUuid') is None:
-            out.append(Event(META, 'subagent', time, chain, 0, _word(data.get('agentId')) or uuid or '%d' % offset, None, '',
-                             None, line, offset, length, len(out)))
-        if type(content) is list:
-            for block in content:
+            out.append(Event(META, 'subagent', time, chain, 0, _word(data.get('agentId')) or uuid or '%s:%d' % (self.place, offset), None, '',
+                             None, line, offset, length, -1))
+            base = len(out)
+        if type(content) in (list, dict):
+            for block in content if type(content) is list else (content,):
                 if type(block) is dict and block.get('type') == 'tool_result':
-                    self._result(block, data, time, chain, turn, uuid, line, offset, length, out)
+                    self._result(block, data, time, chain, turn, uuid, line, offset, length, out, base)
         text = block_text(content)
         if not text.strip():
             return out
@@ -315,18 +341,18 @@ class Parser(object):
         images = text.count('[image]') if '[image]' in text else 0
         if kind == INTERRUPTION:
             chain_kind = INTERRUPTION if not chain else INJECTED
-            out.append(Event(chain_kind, label or 'interruption', time, chain, turn, uuid or '%d' % offset, None, shown,
-                             None, line, offset, length, len(out)))
+            out.append(Event(chain_kind, label or 'interruption', time, chain, turn, uuid or '%s:%d' % (self.place, offset), None, shown,
+                             None, line, offset, length, len(out) - base))
         else:
-            out.append(Event(kind, label, time, chain, turn, uuid or '%s:%d' % (self.session, offset), None, shown,
-                             images or None, line, offset, length, len(out)))
+            out.append(Event(kind, label, time, chain, turn, uuid or '%s:%d' % (self.place, offset), None, shown,
+                             images or None, line, offset, length, len(out) - base))
         return out
 
     def _open_turn(self):
         self.turn += 1
         self.state['turn'] = self.turn
 
-    def _result(self, block, data, time, chain, turn, uuid, line, offset, length, out):
+    def _result(self, block, data, time, chain, turn, uuid, line, offset, length, out, base):
         text = result_text(block.get('content'))
         extra = data.get('toolUseResult')
         label = OK
@@ -339,15 +365,16 @@ class Parser(object):
                 spill = found.group(1).strip()
         if type(extra) is dict:
             path = extra.get('persistedOutputPath')
+            stdout = extra.get('stdout')
             if type(path) is str and path:
                 spill = path
-            stdout = extra.get('stdout')
-            if not spill and type(stdout) is str and len(stdout) > len(text) + 200:
+            elif type(stdout) is str and len(stdout) > len(text) + 200 and (not spill or len(stdout) > _STDOUT_KEPT):
                 # 2.0.77 and 2.1.14 cut the text the model saw and keep the whole output beside it.
-                text = text + '\n' + stdout
-        call = _word(block.get('tool_use_id')) or '%s/%d' % (uuid, len(out))
-        out.append(Event(TOOL_RESULT, label, time, chain, turn, '%s/%d' % (uuid or offset, len(out)), None, text,
-                         ToolResult(call, spill), line, offset, length, len(out)))
+                text, spill = text + '\n' + stdout, ''
+        part = len(out) - base
+        ident = '%s/%d' % (uuid or '%s:%d' % (self.place, offset), part)
+        out.append(Event(TOOL_RESULT, label, time, chain, turn, ident, None, text,
+                         ToolResult(_word(block.get('tool_use_id')) or ident, spill), line, offset, length, part))
 
     def _attachment(self, data, line, offset, length):
         attached = data.get('attachment')
@@ -355,7 +382,7 @@ class Parser(object):
             return self._drift(data, 'attachment record without an attachment', line, offset, length)
         kind = _word(attached.get('type'))
         time = parse_time(data.get('timestamp'))
-        uuid = _word(data.get('uuid')) or '%s:%d' % (self.session, offset)
+        uuid = _word(data.get('uuid')) or '%s:%d' % (self.place, offset)
         chain = self._chain_of(data)
         if kind == 'queued_command':
             what, label, text = classify_queued(attached)
@@ -367,24 +394,24 @@ class Parser(object):
                 self._open_turn()
                 if label == QUEUED:
                     self.state['queued'] = text[:200]
-            return [self._event(what, label, time, uuid, None, text, None, line, offset, length, 0)._replace(chain=chain)]
+            return [self._event(what, label, time, uuid, None, text, None, line, offset, length, 0, chain)]
         if kind in _ATTACHED:
             text = _attached_text(attached)
             if text:
-                return [self._event(INJECTED, ATTACHMENT, time, uuid, None, text, kind, line, offset, length, 0)._replace(chain=chain)]
+                return [self._event(INJECTED, ATTACHMENT, time, uuid, None, text, kind, line, offset, length, 0, chain)]
         return []
 
     def _system(self, data, line, offset, length):
         subtype = _word(data.get('subtype'))
         time = parse_time(data.get('timestamp'))
-        uuid = _word(data.get('uuid')) or '%s:%d' % (self.session, offset)
+        uuid = _word(data.get('uuid')) or '%s:%d' % (self.place, offset)
         content = _word(data.get('content'))
         if subtype == 'compact_boundary':
             meta = data.get('compactMetadata')
             meta = meta if type(meta) is dict else {}
-            tokens = meta.get('preTokens')
-            what = Compaction(_word(meta.get('trigger')), tokens if type(tokens) is int else None)
-            return [self._event(COMPACTION, what.trigger, time, uuid, None, content, what, line, offset, length, 0)]
+            what = Compaction(_word(meta.get('trigger')), _count(meta.get('preTokens')) or None)
+            return [self._event(COMPACTION, what.trigger, time, uuid, None, content, what, line, offset, length, 0,
+                                self._chain_of(data))]
         if subtype == 'api_error':
             return [self._event(META, 'retry', time, uuid, None, '', None, line, offset, length, 0)]
         if subtype == 'local_command':
@@ -412,9 +439,10 @@ class Parser(object):
             return self._drift(data, '%s record without its text' % kind, line, offset, length)
         # Metadata rows are written again and again (each 32 KiB and at exit): only a change is news.
         titles = self.state.setdefault('titles', {})
-        if titles.get(label) == text:
+        news = [text, extra] if extra else text
+        if titles.get(label) == news:
             return []
-        titles[label] = text
+        titles[label] = news
         return [self._event(META, label, None, None, None, text, extra, line, offset, length, 0)]
 
     def _mode(self, data, line, offset, length):

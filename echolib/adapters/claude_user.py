@@ -20,9 +20,10 @@ _MACHINE = (
 )
 _MACHINE_HEADS = tuple(head for head, _ in _MACHINE)
 # Blocks the harness puts before or after what was typed: cut away, the rest stays.
-_WRAPPED = re.compile(
-    r'<(system-reminder|ide_opened_file|ide_selection|ide_diagnostics|uploaded_files|new-diagnostics)\b[^>]*>'
-    r'.*?(?:</\1>|\Z)', re.S)
+_WRAPPER = re.compile(
+    r'<(system-reminder|ide_opened_file|ide_selection|ide_diagnostics|uploaded_files|new-diagnostics)\b[^<>]*>')
+# What 1.0.128 writes into a user row of its own when there is no such command.
+_NO_COMMAND = re.compile(r'Unknown slash command: [\w:.-]+\s*\Z')
 _TAG = {name: re.compile(r'<%s>(.*?)(?:</%s>|\Z)' % (name, name), re.S)
         for name in ('command-name', 'command-message', 'command-args', 'bash-input', 'user-memory-input')}
 _BARE_COMMAND = re.compile(r'/[A-Za-z][\w.-]*(?::[\w.-]+)*(?=\s|$)')
@@ -39,7 +40,26 @@ def strip_wrappers(text):
     """`text` without the blocks that the harness wraps around what a person typed."""
     if '<' not in text:
         return text
-    return _WRAPPED.sub('', text).strip()
+    kept, at, start, open_ended = [], 0, 0, set()
+    while True:
+        found = _WRAPPER.search(text, start)
+        if found is None:
+            break
+        start, name = found.end(), found.group(1)
+        if name in open_ended:
+            continue
+        close = '</%s>' % name
+        end = text.find(close, start)
+        if end >= 0:
+            kept.append(text[at:found.start()])
+            at = start = end + len(close)
+        elif not ''.join(kept).strip() and not text[at:found.start()].strip():
+            # Nothing was typed before a block that was cut off: all of it is the harness's.
+            return ''
+        else:
+            # A person writes about such a tag.
+            open_ended.add(name)
+    return (''.join(kept) + text[at:]).strip()
 
 
 def classify_text(text):
@@ -63,6 +83,8 @@ def classify_text(text):
                 return INJECTED, label, bare
     if bare.startswith(_RECAP_HEAD):
         return INJECTED, RECAP, bare
+    if bare.startswith('Unknown slash command: ') and _NO_COMMAND.match(bare):
+        return INJECTED, 'command_output', bare
     shown = strip_wrappers(text)
     if not shown.strip():
         return INJECTED, 'reminder', text

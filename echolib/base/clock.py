@@ -46,6 +46,7 @@ def parse_time(value):
     try:                    # the shape 'YYYY-MM-DDTHH:MM:SS.mmmZ', nearly every record of every agent
         return _minutes[value[:17]] + _seconds[value[17:20]] + _fractions[value[20:]]
     except (KeyError, TypeError):
+        # Any other spelling, or no text at all: the slow ways below.
         pass
     if isinstance(value, str):
         return _parse_text(value)
@@ -265,6 +266,7 @@ def _file_zone(name):
             with open(path, 'rb') as f:
                 return _decode_tzif('/'.join(exact), f.read(1 << 20))
         except (OSError, IndexError):
+            # This folder does not have it; the next one may.
             continue
     return None
 

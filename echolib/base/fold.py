@@ -64,12 +64,16 @@ def _fold_char(char):
     return ''.join(out)
 
 
-def _fold_run(match):
-    run = match.group()
+def fold_piece(run):
+    """What a run of characters outside ASCII becomes."""
     if len(run) > 1:
         # Decomposed syllables and letters are put together first (macOS file names).
         run = _normalize('NFKC', run)
     return run.translate(_FOLDS)
+
+
+def _fold_run(match):
+    return fold_piece(match.group())
 
 
 def _normalize(form, text):

@@ -21,12 +21,12 @@ _patterns = {}
 def _pattern(name):
     """The compiled expression of a name; compiled when first needed, since most processes need none."""
     if name not in _patterns:
-        source, flags = {
-            'hidden': ('[%s]' % _HIDDEN, 0),
-            'breaks': ('\r\n|[\r\x0b\x0c\x85\u2028\u2029]', 0),
-            'tag': (_tag_source(), re.IGNORECASE),
+        source = {
+            'hidden': '[%s]' % _HIDDEN,
+            'breaks': '\r\n|[\r\x0b\x0c\x85\u2028\u2029]',
+            'tag': r'[<\uff1c\ufe64]([\s/\\|_!?.-]*)([^\W\d_][\w.:\s\u2010-\u2015\u2212-]{0,59})(/?>)?',
         }[name]
-        _patterns[name] = re.compile(source, flags)
+        _patterns[name] = re.compile(source)
     return _patterns[name]
 
 
@@ -59,7 +59,11 @@ def printable(text, multiline=False):
     One line by default: each run of white space is one space, none at the ends. With `multiline` every kind of line end
     is '\\n' and tabs stay. Joiners within emoji and words stay; lone surrogates are U+FFFD. Idempotent.
     """
-    if not (_is_ascii(text) and text.replace('\n', '').replace('\t', '').isprintable()):
+    ascii_only = _is_ascii(text)
+    if ascii_only and text.isprintable() and (
+            multiline or '  ' not in text and text[:1] != ' ' and text[-1:] != ' '):
+        return text
+    if not (ascii_only and text.replace('\n', '').replace('\t', '').isprintable()):
         text = _pattern('breaks').sub('\n', clean_surrogates(text))
         text = _pattern('hidden').sub(_escape, text)
     return text if multiline else ' '.join(text.split())
@@ -91,26 +95,31 @@ def clip(text, chars):
 
 def _joins(left, right):
     """True where a cut between two characters would split what is read as one."""
-    return left == '\u200d' or _columns(right) == 0 or '\U0001f3fb' <= right <= '\U0001f3ff'
+    return left == '\u200d' or _columns(right) in (0, _SPACING) or '\U0001f3fb' <= right <= '\U0001f3ff'
 
 
-_data = None
+_SPACING = 3        # _columns of a mark that takes a column of its own and belongs to the character before
+_known = {}
 
 
 def _columns(char):
-    """Columns of a single character: 0, 1 or 2."""
-    global _data
+    """Columns of a single character, 0 to 2, or _SPACING."""
     if ' ' <= char <= '~':
         return 1
-    if _data is None:
-        import unicodedata
-        _data = unicodedata
-    if _data.category(char) in ('Mn', 'Me', 'Cf', 'Cc') or '\u1160' <= char <= '\u11ff':
-        return 0
-    # Python 3.6 knows Unicode 9: emoji of later years are unassigned there
-    if _data.east_asian_width(char) in 'WF' or '\U0001f900' <= char <= '\U0001f9ff' or '\U0001fa70' <= char <= '\U0001faff':
-        return 2
-    return 1
+    if char not in _known:
+        from unicodedata import category, east_asian_width
+        kind = category(char)
+        if kind in ('Mn', 'Me', 'Cf', 'Cc') or '\u1160' <= char <= '\u11ff':
+            _known[char] = 0
+        elif kind == 'Mc':
+            _known[char] = _SPACING
+        # Python 3.6 knows Unicode 9: emoji of later years are unassigned there
+        elif (east_asian_width(char) in 'WF' or '\U0001f900' <= char <= '\U0001f9ff'
+              or '\U0001fa70' <= char <= '\U0001faff'):
+            _known[char] = 2
+        else:
+            _known[char] = 1
+    return _known[char]
 
 
 def _clusters(text):
@@ -119,18 +128,17 @@ def _clusters(text):
     for at, char in enumerate(text):
         wide = _columns(char)
         indicator = '\U0001f1e6' <= char <= '\U0001f1ff'
-        spacing = wide == 1 and char > '\u0900' and _data.category(char) == 'Mc'
-        if at > start and (joined or wide == 0 or flag and indicator or spacing
+        if at > start and (joined or wide in (0, _SPACING) or flag and indicator
                            or columns == 2 and '\U0001f3fb' <= char <= '\U0001f3ff'):
             if flag and indicator or char == '\ufe0f' and columns == 1 and re.match('[#*0-9%s]' % _EMOJI, text[at - 1]):
                 columns = 2
-            elif spacing:
+            elif wide == _SPACING:
                 columns += 1
             flag = False
         else:
             if at > start:
                 yield text[start:at], columns
-            start, columns, flag = at, wide, indicator
+            start, columns, flag = at, min(wide, 2), indicator
         joined = char == '\u200d' and columns == 2
     if start < len(text):
         yield text[start:], columns
@@ -168,26 +176,32 @@ def pad(text, columns, right=False):
 
 
 _FENCE = 'recalled-history'
-# Names a model reads as structure, also as the beginning of a longer name. A space stands for separators, or none.
-_TAGS = ('recalled', 'antml', 'system reminder', 'system message', 'system prompt', 'command name', 'command message',
-         'command args', 'command contents', 'local command', 'user prompt submit', 'user memory', 'task notification',
-         'teammate message', 'function call', 'function result', 'tool use', 'tool call', 'tool result', 'invoke name',
-         'parameter name', 'persisted output', 'bash input', 'bash stdout', 'bash stderr', 'new diagnostics',
-         'session start hook', 'post tool use', 'pre tool use', 'im_start', 'im_end')
+# Names a model reads as structure, without their separators; also as the beginning of a longer name.
+_TAGS = ('recalled', 'antml', 'systemreminder', 'systemmessage', 'systemprompt', 'commandname', 'commandmessage',
+         'commandargs', 'commandcontents', 'localcommand', 'userpromptsubmit', 'usermemory', 'tasknotification',
+         'teammatemessage', 'functioncall', 'functionresult', 'tooluse', 'toolcall', 'toolresult', 'invokename',
+         'parametername', 'persistedoutput', 'bashinput', 'bashstdout', 'bashstderr', 'newdiagnostics',
+         'sessionstarthook', 'posttooluse', 'pretooluse', 'imstart', 'imend')
 # Names that code uses too: only as whole tags, and not as a type argument (List<System>).
 _WORDS = ('system', 'human', 'assistant', 'invoke', 'parameter', 'function', 'functions')
 
 
-def _tag_source():
-    gap = r'[\s_\-\u2010-\u2015\u2212]{0,8}'
-    names = '|'.join(name.replace(' ', gap) for name in _TAGS)
-    return (r'[<\uff1c\ufe64](?=[\s/\\|]*(?:[\w.\-]{1,20}\s{0,3}:\s{0,3})?(?:%s)|(?<!\w.)[\s/]*(?:%s)[\s/]*>)'
-            % (names, '|'.join(_WORDS)))
+def _defuse(m):
+    name = m.group(2).casefold()
+    for part in (name, name.split(':', 1)[-1]):
+        letters = re.sub(r'[\W\d_]', '', part)
+        if letters.startswith(_TAGS) or (letters in _WORDS and m.group(3)
+                                         and not m.string[max(0, m.start() - 1):m.start()].isalnum()):
+            return '\u2039' + m.group()[1:]
+    return m.group()
 
 
 def neutralise(text):
-    """`text` with the '<' of every tag a model could take for structure (<system-reminder>, </command-name>) as '\u2039'."""
-    return _pattern('tag').sub('\u2039', text) if '<' in text or '\uff1c' in text or '\ufe64' in text else text
+    """`text` with '\u2039' for the '<' of each tag a model could take for structure: <system-reminder>, </command-name>.
+
+    Case, white space and odd separators make no difference; other tags and comparisons stay.
+    """
+    return _pattern('tag').sub(_defuse, text) if '<' in text or '\uff1c' in text or '\ufe64' in text else text
 
 
 def fence(lines_text, session_id, date):

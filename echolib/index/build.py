@@ -9,7 +9,8 @@ import sqlite3
 import time
 from collections import namedtuple
 
-from ..adapters import Source, registry
+from .. import analysis
+from ..adapters import registry
 from ..base import paths
 from ..base.errors import IndexUnusable
 from . import ingest, plan, rollup, schema
@@ -115,8 +116,7 @@ class Builder(object):
                     'select facts.kind, facts.time, facts.side, facts.name, facts.status, facts.input, facts.output, facts.cache_read,'
                     ' facts.cache_write_5m, facts.cache_write_1h, facts.visible, facts.extra from facts join files on'
                     ' files.id = facts.file where files.session = ? and facts.owned = 1 and facts.kind = 1', (number,)).fetchall():
-                from ..analysis import contributions
-                for name, amount in contributions(ledger.fact(row), ledger.price):
+                for name, amount in analysis.contributions(ledger.fact(row), ledger.price):
                     if name == 'side_cost' or name.startswith('m|') and name.rsplit('|', 1)[1].startswith(('cost_', 'unpriced')):
                         tally[name] = tally.get(name, 0) + amount
             ledger.tallies[number] = tally
@@ -197,7 +197,7 @@ class Builder(object):
 
     def _searchable(self, job):
         """Replays of a parent conversation are not searched while the parent is there."""
-        if not ingest.is_replay(job.source.chain):
+        if not analysis.is_replay(job.source.chain):
             return job
         have = self.db.execute("select 1 from files a join files b on b.session = a.session where a.id = ? and b.role = 'main'",
                                (job.file,)).fetchone()
@@ -337,9 +337,12 @@ class Builder(object):
         rollup.sessions(self.db, changed)
 
 
-def read_jobs(path, docs_end, jobs):
-    """Yield (list of Pieces, docs_end) of the jobs of one shard, each batch after its documents are committed."""
-    writer = ingest.ShardWriter(path)
+def read_jobs(shard, docs_end, jobs):
+    """Yield (list of Pieces, docs_end) of the jobs of one shard, each batch after its documents are committed.
+
+    shard: its path, an open connection to it, or None where no text is to be searched.
+    """
+    writer = ingest.NoWriter() if shard is None else ingest.ShardWriter(shard)
     try:
         writer.begin(docs_end)
         batch, size = [], 0

@@ -92,11 +92,16 @@ def document_text(adapter, source, event):
 
 
 class ShardWriter(object):
-    """Inserts documents into one shard; everything since begin() becomes visible with commit()."""
+    """Inserts documents into one shard; everything since begin() becomes visible with commit().
 
-    def __init__(self, path):
-        self.db = schema.connect(path)
-        schema.settle(self.db)
+    where: path of a shard, or an open connection to one (which stays open).
+    """
+
+    def __init__(self, where):
+        self.owner = isinstance(where, str)
+        self.db = schema.connect(where) if self.owner else where
+        if self.owner:
+            schema.settle(self.db)
         self.open = False
 
     def begin(self, docs_end=None):
@@ -138,13 +143,23 @@ class ShardWriter(object):
         """Close without keeping an open transaction."""
         if self.open:
             self.db.execute('rollback')
-        self.db.close()
+        if self.owner:
+            self.db.close()
 
 
 class NoWriter(object):
     """Stands for a shard where only numbers are wanted."""
 
     next = 1
+
+    def begin(self, docs_end=None):
+        """Nothing to begin."""
+
+    def commit(self):
+        """Nothing to keep."""
+
+    def close(self):
+        """Nothing to close."""
 
     def add(self, file, event, kind, text):
         """Drop the document."""
@@ -161,8 +176,8 @@ def pieces(job, adapter, writer):
     fold_ = analysis.FileAnalysis(dict(job.profile or {}))
     fresh = not job.offset and job.profile is None
     searchable = job.searchable and not isinstance(writer, NoWriter)
-    if fresh and source.role in ('agent', 'loose') and not is_replay(source.chain):
-        fold_.facts['a' + source.chain] = analysis.Fact(analysis.AGENT, None, 1, source.chain, 0, 0, 0, 0, 0, 0, 0, '')
+    if fresh and source.role in ('agent', 'loose') and not analysis.is_replay(source.chain):
+        fold_.add_agent(source.chain)
     start, first_doc = job.offset, writer.next
     counted = [0, 0, 0, 0]
     try:
@@ -201,9 +216,3 @@ def _piece(job, fresh, coverage, counted, state, fold_, docs, start, last):
     counted[:] = [coverage.lines, coverage.parse_errors, coverage.unknown_records,
                   len(coverage.damaged) + len(coverage.drifts)]
     return piece
-
-
-def is_replay(chain):
-    """True for the id of an auxiliary agent of the client, which replays its parent (98 % of its message ids) or holds
-    the client's own text: compaction, side question, prompt suggestion (2.0 to 2.1.8x)."""
-    return chain.startswith(('acompact-', 'aside_question-', 'aprompt_suggestion-'))

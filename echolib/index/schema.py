@@ -12,7 +12,7 @@ from ..base.errors import IndexUnusable
 SCHEMA_VERSION = 1
 INDEX_NAME = 'index.db'
 
-_INDEX = '''
+INDEX_SCHEMA = '''
 create table meta (key text primary key, value) without rowid;
 create table roots (id integer primary key, agent text, path, archive integer, unique (agent, path));
 create table names (id integer primary key, name text unique);
@@ -39,7 +39,7 @@ create table rivals (file integer, other integer, primary key (file, other)) wit
 create table summaries (leaf text, file integer, text text, target integer, primary key (leaf, file)) without rowid;
 '''
 
-_SHARD = '''
+SHARD_SCHEMA = '''
 create table docs (
     id integer primary key, file integer, line integer, offset integer, length integer, part integer, kind integer,
     time integer, ident integer);
@@ -111,7 +111,7 @@ def settle(db):
 
 def create_index(path):
     """-> connection to a new, empty index.db at `path`."""
-    db = create(path, _INDEX, 4096)
+    db = create(path, INDEX_SCHEMA, 4096)
     db.execute("insert into meta values ('versions', ?)", (versions(),))
     db.execute("insert into meta values ('schema', ?)", (SCHEMA_VERSION,))
     return db
@@ -119,7 +119,7 @@ def create_index(path):
 
 def create_shard(path):
     """-> connection to a new, empty shard at `path`. Raises sqlite3.OperationalError where FTS5 is missing."""
-    return create(path, _SHARD)
+    return create(path, SHARD_SCHEMA)
 
 
 def open_index(path, read_only=False):

@@ -1,0 +1,1 @@
+"""The commands: argv to calls to rendering. The only layer that prints."""

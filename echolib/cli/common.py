@@ -1,0 +1,173 @@
+"""What commands share: opening the view, choosing sessions, and making text fit for a reader."""
+import os
+
+from ..base import clock, text
+from ..base.errors import UsageError
+from ..index import access
+from ..index.catalog import Catalog, Filter
+
+MISSING = ('No such file or directory', 'The system cannot find the path specified')
+
+
+class Asked(object):
+    """An opened view with the arguments that choose sessions from it.
+
+    view, catalog, which (Filter), now (ms), since, until.
+    """
+
+    def __init__(self, args, out, text=False, refresh=True):
+        self.args, self.out = args, out
+        self.now = clock.now()
+        self.zone = clock.zone()
+        agent = resolve_agent(getattr(args, 'agent', None))
+        since = getattr(args, 'since', None)
+        until = getattr(args, 'until', None)
+        self.since = clock.parse_bound(since, self.zone, self.now) if since else None
+        self.until = clock.parse_bound(until, self.zone, self.now, end=True) if until else None
+        self.view = access.open_view(out.note, refresh and not getattr(args, 'no_refresh', False), text,
+                                     progress=out.progress('building the index'))
+        self.catalog = Catalog(self.view.db)
+        project = self._project(getattr(args, 'scope', 'all'))
+        machine = {'only': True, 'none': False}.get(getattr(args, 'machine', 'all'))
+        self.which = Filter(project, agent, self.since, self.until, getattr(args, 'grep', None), machine)
+        self.problems = [(path, why) for path, why in self.view.problems if why not in MISSING]
+        for path, why in self.problems:
+            out.note('cannot read %s: %s' % (text_path(path), why))
+        if self.view.result is not None:
+            for path, why in self.view.result.errors[:3]:
+                out.note('cannot read %s: %s' % (text_path(path), why))
+        if self.view.state == 'busy':
+            out.note('another process is bringing the index up to date; this answer shows what it had')
+        if self.view.covered:
+            out.note(self.view.covered)
+
+    def _project(self, scope):
+        if scope in (None, '', 'all', 'cross'):
+            return None
+        if scope == 'current':
+            return self.catalog.project_of(os.getcwd())
+        if scope == 'path':
+            return os.getcwd()
+        if len(scope) > 2 and scope[1] == ':' and scope[2] in '\\/':
+            return scope
+        return os.path.abspath(os.path.expanduser(scope))
+
+    def rows(self):
+        """-> the chosen sessions' Rows, newest first."""
+        return self.catalog.rows(self.which, self.now)
+
+    def index_state(self):
+        """-> the `index` object of JSON answers."""
+        result = self.view.result
+        return {'state': self.view.state, 'refreshed': bool(result is not None and not result.busy),
+                'read': result.indexed if result is not None else 0}
+
+    def close(self):
+        """Let go of the databases."""
+        for _, db, _ in self.view.shards:
+            db.close()
+        self.view.store.close()
+
+
+def resolve_agent(name):
+    """-> agent name or None for all; UsageError for an unknown one."""
+    from ..adapters import registry
+    try:
+        return registry.resolve(name)
+    except KeyError:
+        import difflib
+        known = registry.names() + sorted(registry.ALIASES)
+        near = difflib.get_close_matches(name, known, 1, 0.5)
+        raise UsageError("unknown agent '%s'%s; known: %s, or cross for all" % (
+            name, ' (did you mean %s?)' % near[0] if near else '', ', '.join(registry.names())))
+
+
+class Cleaner(object):
+    """Makes transcript text fit to print: secrets masked, controls visible."""
+
+    def __init__(self, args):
+        self.mask = not getattr(args, 'no_redact', False)
+
+    def __call__(self, value):
+        """-> text safe inside JSON: secrets masked, lone surrogates replaced; everything else as it is."""
+        if not value:
+            return value
+        value = text.clean_surrogates(value)
+        if self.mask:
+            from ..base.redact import redact
+            value = redact(value)
+        return value
+
+    def line(self, value):
+        """-> one printable line."""
+        return text.printable(self(value or ''))
+
+    def block(self, value):
+        """-> printable lines."""
+        return text.printable(self(value or ''), multiline=True)
+
+    def cell(self, value):
+        """-> a TSV field."""
+        return text.cell(self(value) if isinstance(value, str) else '' if value is None else str(value))
+
+
+def text_path(path):
+    """-> a path as text for the reader."""
+    return text.printable(path.encode('utf-8', 'surrogateescape').decode('utf-8', 'replace'))
+
+
+def iso(ms):
+    """-> ISO text of a time, '' for none."""
+    return clock.format_time(ms) if ms is not None else ''
+
+
+def dump(out, value):
+    """Write one JSON object."""
+    import json
+    out.write(json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False) + '\n')
+
+
+def short_ids(rows):
+    """-> {session id: its shortest unique beginning of at least 8 characters} over these rows."""
+    ids = sorted(row.sid for row in rows)
+    out = {}
+    for i, sid in enumerate(ids):
+        size = 8
+        for other in (ids[i - 1] if i else '', ids[i + 1] if i + 1 < len(ids) else ''):
+            same = 0
+            while same < len(sid) and same < len(other) and sid[same].lower() == other[same].lower():
+                same += 1
+            size = max(size, same + 1)
+        out[sid] = sid[:size]
+    return out
+
+
+def when(ms, now, zone):
+    """-> 'YYYY-MM-DD HH:MM' in the reader's zone, marked when it lies after this clock."""
+    if ms is None:
+        return '-'
+    local = clock.format_time(ms, zone)
+    mark = ' (after this clock)' if ms > now + 86400000 else ''
+    return local[:16].replace('T', ' ') + mark
+
+
+def amount(number):
+    """-> a count with thousands separators."""
+    return '{:,}'.format(number)
+
+
+def compact(number):
+    """-> a token count in few characters: 950, 12.3k, 4.5M."""
+    for size, unit in ((1000000000, 'G'), (1000000, 'M'), (1000, 'k')):
+        if number >= size:
+            return ('%.1f%s' % (number / float(size), unit)).replace('.0', '')
+    return str(number)
+
+
+def money(keys):
+    """-> the cost of shared keys as text: a sum, or what is known of it."""
+    from ..pricing import format_usd
+    known = int(round(keys['known_cost_usd'] * 1e12))
+    if keys['cost_usd'] is None:
+        return 'at least %s (no price for %s calls)' % (format_usd(known), amount(keys['unpriced']['calls'])) if known else 'unknown'
+    return format_usd(known)

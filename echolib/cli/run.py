@@ -1,0 +1,178 @@
+"""The frame around every command: output, errors, exit codes."""
+import os
+import sys
+
+from ..base.errors import EchoError, UsageError
+from . import options
+
+
+class Output(object):
+    """Where a command's words go: answers to stdout, everything else to stderr.
+
+    Text is written as UTF-8 unless the terminal, or PYTHONIOENCODING, says otherwise; what cannot be shown is replaced.
+    """
+
+    def __init__(self):
+        self._parts = []
+        self._notes = []
+        self.quiet = False
+
+    def write(self, text):
+        """Add to the answer."""
+        self._parts.append(text)
+        if len(self._parts) > 512:
+            self.flush()
+
+    def line(self, text=''):
+        """Add one line to the answer."""
+        self.write(text + '\n')
+
+    def note(self, text):
+        """Say something beside the answer, once."""
+        if text not in self._notes:
+            self._notes.append(text)
+            _write(sys.stderr, 'session-digger: %s\n' % text)
+
+    def flush(self):
+        """Hand what was written to stdout."""
+        text, self._parts = ''.join(self._parts), []
+        if text:
+            _write(sys.stdout, text)
+
+    def width(self):
+        """Columns of the terminal, 100 where there is none."""
+        if sys.stdout is not None and sys.stdout.isatty():
+            try:
+                return max(40, os.get_terminal_size(sys.stdout.fileno()).columns)
+            except (OSError, ValueError):
+                return 100
+        return 100
+
+    def progress(self, what):
+        """-> a function for progress figures: a line on stderr, only on a terminal."""
+        if sys.stderr is None or not sys.stderr.isatty():
+            return None
+
+        def show(done, total):
+            share = 100 * done // total if total else 100
+            sys.stderr.write('\r%s: %3d %% of %d MB%s' % (what, min(100, share), total >> 20, '\n' if done >= total else ''))
+            sys.stderr.flush()
+        return show
+
+
+def _encoding(stream):
+    if stream.isatty() or os.environ.get('PYTHONIOENCODING'):
+        return stream.encoding or 'utf-8'
+    return 'utf-8'
+
+
+def _write(stream, text):
+    if stream is None:
+        return
+    data = text.encode(_encoding(stream), 'replace')
+    raw = getattr(stream, 'buffer', None)
+    if raw is None:
+        stream.write(text)
+        return
+    stream.flush()
+    raw.write(data)
+    raw.flush()
+
+
+def run(program, summary, commands, argv, default=None):
+    """Run one of a program's commands; -> exit code (0 answered, 1 could not be, 2 wrong arguments).
+
+    commands: {name: function giving its Command}, in the order of the help. default: the command of a program that has
+    only one.
+    """
+    out = Output()
+    try:
+        code = _dispatch(program, summary, commands, argv, default, out)
+        out.flush()
+        return code
+    except BrokenPipeError:
+        return _closed()
+    except UsageError as error:
+        return _say(out, error, 2)
+    except EchoError as error:
+        return _say(out, error, 1)
+    except KeyboardInterrupt:
+        return 130
+    except OSError as error:
+        if sys.stdout is None or error.errno in (9, 22, 32) and _stdout_gone():
+            return _closed()
+        return _say(out, error, 1)
+
+
+def _say(out, error, code):
+    try:
+        out.flush()
+        _write(sys.stderr, 'session-digger: %s\n' % error)
+    except (BrokenPipeError, OSError):
+        return _closed()
+    return code
+
+
+def _stdout_gone():
+    try:
+        os.fstat(1)
+    except OSError:
+        return True
+    return False
+
+
+def _closed():
+    """The reader has left (`| head`): end quietly, and keep the interpreter from trying again."""
+    try:
+        devnull = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(devnull, 1)
+    except OSError:
+        return 0
+    return 0
+
+
+def _dispatch(program, summary, commands, argv, default, out):
+    if default is None:
+        if not argv or argv[0] in ('-h', '--help', 'help') and len(argv) == 1:
+            _help(program, summary, commands, out)
+            return 0 if argv else 2
+        name = argv[0]
+        if name == '--version':
+            from .. import __version__
+            out.line('session-digger %s' % __version__)
+            return 0
+        if name in ('help', '-h', '--help'):
+            argv = [argv[1], '--help']
+            name = argv[0]
+        if name not in commands:
+            import difflib
+            near = difflib.get_close_matches(name, list(commands), 1, 0.5)
+            raise UsageError("unknown command '%s'%s; the commands are: %s" % (
+                name, ' (did you mean %s?)' % near[0] if near else '', ', '.join(commands)))
+        command = commands[name]()
+        argv = argv[1:]
+    else:
+        command = default
+    if '-h' in argv or '--help' in argv:
+        out.write(options.make_parser(program, command).format_help())
+        return 0
+    args = options.parse(program, command, argv)
+    return command.run(args, out) or 0
+
+
+def _help(program, summary, commands, out):
+    out.line(summary)
+    out.line()
+    out.line('usage: %s COMMAND [options]' % program)
+    out.line()
+    examples = []
+    for name in commands:
+        command = commands[name]()
+        out.line('  %-14s %s' % (name, command.summary))
+        examples.extend(command.examples[:1])
+    out.line()
+    out.line('%s COMMAND --help tells a command\'s options.' % program)
+    out.line()
+    out.line('examples:')
+    for example in examples[:3]:
+        out.line('  python3 scripts/%s %s' % (program, example))

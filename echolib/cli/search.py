@@ -1,0 +1,256 @@
+"""sd-recall.py search."""
+from ..base import text as texts
+from ..base.errors import UsageError
+from . import options as opt
+from .common import Asked, Cleaner, dump, iso, short_ids, when
+
+_ROLES = {'user': 'prompt', 'prompt': 'prompt', 'prompts': 'prompt', 'human': 'prompt', 'assistant': 'reply', 'reply': 'reply',
+          'thinking': 'thinking', 'tool': 'tool', 'tools': 'tool', 'title': 'title', 'error': 'error', 'recap': 'recap',
+          'attachment': 'attachment', 'injected': 'injected', 'system': 'injected'}
+_ROLE_OF = {'title': 'title', 'prompt': 'user', 'reply': 'assistant', 'thinking': 'assistant', 'task': 'assistant',
+            'tool_call': 'tool', 'tool_result': 'tool', 'tool_error': 'tool', 'recap': 'recap', 'attachment': 'attachment',
+            'injected': 'system'}
+DEFAULT_BUDGET = 7600
+
+
+def command():
+    """-> Command."""
+    return opt.Command(
+        'search', 'Find past conversations by their words, best first.',
+        (('query', True, 'words, "a phrase", -word, OR, prefix*, role: tool: project: agent: file: model: is:error before: after:'),),
+        (opt.limit(10, 'hits'),
+         opt.option('--per-session', 'int', 3, 'at most this many hits of one session (0: all; default 3)', 'N'),
+         opt.option('--or', 'list', None, 'another wording of the same question (repeatable); all are ranked together', 'WORDS'),
+         opt.option('--role', 'text', None, 'only words of: user, assistant, thinking, tool, title', 'ROLE', tuple(sorted(_ROLES))),
+         opt.option('--tool', 'text', None, 'only calls and results of this tool', 'NAME'),
+         opt.option('--errors', 'flag', False, 'only tool errors'),
+         opt.option('--project', 'text', None, 'only sessions whose project directory holds this text', 'TEXT'),
+         opt.option('--file', 'text', None, 'only sessions that name this file in a tool call', 'PATH'),
+         opt.option('--model', 'text', None, 'only sessions that used a model whose name holds this text', 'TEXT'),
+         opt.option('--sort', 'text', 'relevance', 'relevance or recent', 'ORDER', ('relevance', 'recent')),
+         opt.option('--context', 'int', 0, 'also show this many messages around each hit', 'N'),
+         opt.option('--budget', 'int', DEFAULT_BUDGET, 'at most this many characters of text output', 'CHARS'),
+         opt.option('--include-tools', 'flag', False, 'search tool input and output, errors, recaps and attachments too'),
+         opt.option('--include-injected', 'flag', False, 'search what the harness put in as well'),
+         opt.option('--include-current', 'flag', False, 'answer from the asking session as well, also what its context still holds'),
+         ) + opt.SELECTION + opt.COMMON,
+        ('search "retry queue" --limit 5', 'search "why was login slow" --or "登录 慢" --scope current',
+         'search "timeout is:error" --include-tools --since 30d'),
+        _run)
+
+
+def _run(args, out):
+    from ..index.query import parse
+    query = parse(args.query)
+    queries = [query] + [parse(words) for words in getattr(args, 'or')]
+    if not args.query.strip():
+        raise UsageError('nothing to search for; give some words')
+    asked = Asked(args, out, text=True)
+    try:
+        answer, rows = find(args, asked, queries)
+        clean = Cleaner(args)
+        if args.format == 'json':
+            dump(out, as_json(args, asked, answer, rows, clean))
+        elif args.format == 'tsv':
+            _tsv(out, asked, answer, rows, clean)
+        else:
+            _text(args, out, asked, answer, rows, clean)
+    finally:
+        asked.close()
+
+
+def find(args, asked, queries):
+    """-> (Answer, {session row id: Row}) of one or several wordings under the command's options."""
+    import os
+    from ..index import schema
+    from ..index.search import Options, Searcher, merge_answers
+    from ..index.texts import Texts
+    catalog, view = asked.catalog, asked.view
+    which = asked.which
+    rows = dict((row.id, row) for row in catalog.rows(which._replace(since=None, until=None), asked.now))
+    query = queries[0]
+    filters = dict((k, list(v)) for k, v in query.filters.items())
+    for name in ('project', 'file', 'model', 'tool', 'role'):
+        value = getattr(args, name, None)
+        if value:
+            filters.setdefault(name, []).append(value)
+    if getattr(args, 'errors', False):
+        filters.setdefault('is', []).append('error')
+    since, until = asked.since, asked.until
+    from ..base import clock
+    for value in filters.get('after', ()):
+        bound = clock.parse_bound(value, asked.zone, asked.now)
+        since = bound if since is None else max(since, bound)
+    for value in filters.get('before', ()):
+        bound = clock.parse_bound(value, asked.zone, asked.now, end=True)
+        until = bound if until is None else min(until, bound)
+    allowed = set(rows)
+    for value in filters.get('project', ()):
+        allowed = set(i for i in allowed if value.lower() in (rows[i].project or '').lower())
+    for value in filters.get('agent', ()):
+        from .common import resolve_agent
+        name = resolve_agent(value)
+        allowed = set(i for i in allowed if name is None or rows[i].agent == name)
+    for value in filters.get('model', ()):
+        allowed = set(i for i in allowed if any(k.startswith('m|') and value.lower() in k.lower() for k in _tally(rows[i])))
+    kinds = None
+    for value in filters.get('role', ()):
+        kinds = _kinds(value) if kinds is None else kinds & _kinds(value)
+    if filters.get('is'):
+        kinds = {schema.ERROR_DOC} if kinds is None else kinds & {schema.ERROR_DOC}
+    if filters.get('tool') and kinds is None:
+        kinds = {schema.CALL_DOC, schema.RESULT_DOC, schema.ERROR_DOC}
+    restricted = len(allowed) < len(rows) or which.project is not None or which.agent is not None or which.machine is not None
+    searcher = Searcher(view.db, view.shards, Texts(view.db))
+    tools = args.include_tools or args.include_injected or kinds is not None and max(kinds) >= schema.TOOL_KINDS
+    hide = {}
+    current = os.environ.get('CLAUDE_CODE_SESSION_ID')
+    if current and not args.include_current:
+        hide = searcher.still_in_context(current)
+    wide = Options(allowed if restricted else None, kinds, since, until, tools, args.include_injected, args.per_session, args.limit,
+                   args.sort == 'recent', hide, None)
+    for value in filters.get('file', ()):
+        touching = searcher.sessions_naming(value)
+        allowed &= touching
+        wide = wide._replace(sessions=allowed)
+    if filters.get('tool'):
+        wide = wide._replace(accept=searcher.uses_tool(filters['tool'][0]))
+    answers = [searcher.search(q, wide) for q in queries]
+    answer = answers[0] if len(answers) == 1 else merge_answers(answers, args.limit, args.per_session)
+    from ..index.matching import pattern
+    terms = [t for q in queries for alternatives in q.terms for t in alternatives]
+    patterns = [pattern(t) for t in terms]
+    asked.patterns, asked.texts, asked.searcher = patterns, searcher.texts, searcher
+    return answer, dict((row.id, row) for row in catalog.rows(now=asked.now))
+
+
+def _tally(row):
+    import json
+    return json.loads(row.tally or '{}')
+
+
+def _kinds(role):
+    from ..index import schema as s
+    name = _ROLES.get(role.lower())
+    table = {'prompt': {s.PROMPT_DOC}, 'reply': {s.REPLY_DOC}, 'thinking': {s.THINKING_DOC}, 'title': {s.TITLE},
+             'tool': {s.CALL_DOC, s.RESULT_DOC, s.ERROR_DOC}, 'error': {s.ERROR_DOC}, 'recap': {s.RECAP_DOC},
+             'attachment': {s.ATTACHED_DOC}, 'injected': {s.INJECTED_DOC}}
+    if name is None:
+        raise UsageError("unknown role '%s'; known: user, assistant, thinking, tool, title, error, recap" % role)
+    return table[name]
+
+
+def reference(row, source, line):
+    """-> the text that names a line: SESSION:LINE, or SESSION/AGENT:LINE in a subagent's file."""
+    if source is None or source.role == 'main':
+        return '%s:%d' % (row.sid, line)
+    return '%s/%s:%d' % (row.sid, source.chain, line)
+
+
+def _hit(asked, hit, rows, clean, around=90, most=260):
+    from ..index import schema
+    from ..index.matching import snippet
+    row = rows[hit.session]
+    found = asked.texts.file(hit.file)
+    source = found[1] if found else None
+    body = asked.texts.text(hit.file, hit.offset, hit.length, hit.part)
+    kind = schema.KIND_NAMES[hit.kind]
+    return row, source, kind, snippet(clean(body), asked.patterns, around, most) if body else ''
+
+
+def as_json(args, asked, answer, rows, clean):
+    """-> the JSON object of a search."""
+    hits = []
+    for hit in answer.hits:
+        row, source, kind, snippet = _hit(asked, hit, rows, clean)
+        hits.append({
+            'ref': reference(row, source, hit.line), 'session_id': row.sid, 'agent': row.agent, 'project_path': row.project,
+            'full_path': _path(source, row), 'line': hit.line, 'role': _ROLE_OF[kind], 'kind': kind,
+            'timestamp': iso(hit.time), 'title': clean(row.title or (row.first_prompt or '')[:80]), 'snippet': snippet,
+            'score': round(hit.score, 4), 'missing': list(hit.missing), 'gone': bool(row.gone), 'machine': bool(row.machine),
+            'copies': [rows[c].sid for c in hit.copies if c in rows]})
+    return {'query': args.query, 'total_sessions': answer.total, 'partial': answer.partial, 'index': asked.index_state(),
+            'notes': answer.notes, 'hits': hits}
+
+
+def _path(source, row):
+    from ..base.paths import restored
+    path = source.path if source is not None else restored(row.path)
+    return path.encode('utf-8', 'surrogateescape').decode('utf-8', 'replace')
+
+
+def _tsv(out, asked, answer, rows, clean):
+    out.line('\t'.join(('REF', 'DATE', 'AGENT', 'ROLE', 'PROJECT_PATH', 'TITLE', 'SNIPPET')))
+    for hit in answer.hits:
+        row, source, kind, snippet = _hit(asked, hit, rows, clean)
+        out.line('\t'.join(clean.cell(v) for v in (
+            reference(row, source, hit.line), iso(hit.time), row.agent, _ROLE_OF[kind], row.project,
+            row.title or texts.clip(row.first_prompt or '', 80), snippet)))
+
+
+def _text(args, out, asked, answer, rows, clean):
+    for note in answer.notes:
+        out.note(note)
+    if not answer.hits:
+        out.line('Nothing found for: %s' % clean.line(args.query))
+        out.line(_widen(args, asked))
+        return
+    out.line(_headline(args, answer))
+    ids = short_ids(rows.values())
+    groups = []
+    for hit in answer.hits:
+        if not groups or all(g[0] != hit.session for g in groups):
+            groups.append((hit.session, []))
+        next(g for g in groups if g[0] == hit.session)[1].append(hit)
+    budget = args.budget or 1 << 60
+    used = len(_headline(args, answer)) + 1
+    shown = 0
+    first_ref = None
+    for session, hits in groups:
+        row = rows[session]
+        title = clean.line(row.title or texts.clip(row.first_prompt or '', 80)) or '(no title)'
+        marks = ''.join(m for flag, m in ((row.gone, ' [transcript gone]'), (row.machine, ' [machine-made session]')) if flag)
+        lines = []
+        for hit in hits:
+            _, source, kind, snippet = _hit(asked, hit, rows, clean)
+            ref = reference(row, source, hit.line)
+            ref = ids[row.sid] + ref[len(row.sid):]
+            first_ref = first_ref or ref
+            lack = ' (lacks: %s)' % ', '.join(hit.missing) if hit.missing else ''
+            lines.append('  %s  %s%s' % (ref, kind, clean.line(lack)))
+            lines.append('    ' + texts.printable(snippet))
+            if hit.copies:
+                lines.append('    also in %s' % ', '.join(ids[rows[c].sid] for c in hit.copies[:4] if c in rows))
+        block = texts.fence('%s%s\n%s' % (title, marks, '\n'.join(lines)), row.sid, '%s, %s, %s' % (
+            when(hits[0].time or row.modified, asked.now, asked.zone), row.agent, clean.line(row.project)))
+        if used + len(block) + 1 > budget - 150:
+            if not shown:
+                block = texts.fence(title[:max(20, budget - 400)], row.sid, when(row.modified, asked.now, asked.zone))
+            else:
+                break
+        out.line(block)
+        used += len(block) + 1
+        shown += 1
+    if shown < len(groups):
+        tail = '%d more sessions left out to stay within %d characters (--budget 0 shows all).' % (len(groups) - shown, args.budget)
+        out.line(tail)
+    if first_ref:
+        out.line('Read on: sd-recall.py show %s' % first_ref)
+
+
+def _headline(args, answer):
+    if answer.partial:
+        return 'No session holds every word; the best partial matches (%d sessions):' % answer.total
+    return '%d session%s match%s:' % (answer.total, '' if answer.total == 1 else 's', 'es' if answer.total == 1 else '')
+
+
+def _widen(args, asked):
+    tips = []
+    if not args.include_tools:
+        tips.append('--include-tools searches tool input and output too')
+    if args.since or args.until or args.scope not in ('all', None) or args.agent not in ('cross', None):
+        tips.append('drop --since, --until, --scope or --agent')
+    tips.append('try other words with --or "...", or a beginning with word*')
+    files = asked.view.db.execute('select count(*) from files').fetchone()[0]
+    whole = 'Searched all %d transcript files' % files if not asked.view.covered else 'Searched: ' + asked.view.covered
+    return '%s. To widen: %s.' % (whole, '; '.join(tips))

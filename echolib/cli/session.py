@@ -1,0 +1,560 @@
+"""sd-recall.py show, messages, tools, files, session-stats, schema, resume: one session's parts."""
+import os
+
+from .. import transcript
+from ..base import text as texts
+from ..base.errors import EchoError
+from . import options as opt
+from .common import Asked, Cleaner, amount, compact, dump, iso, money, short_ids, when
+
+_REF = ('ref', True, 'a session id (or its beginning), SESSION:LINE, SESSION/AGENT:LINE, or a transcript path')
+_BUDGET = 7600
+
+
+def _command(name, summary, more, examples, run):
+    return opt.Command(name, summary, (_REF,), more + opt.COMMON, examples, run)
+
+
+class Session(object):
+    """A resolved reference with its files."""
+
+    def __init__(self, args, out):
+        self.asked = Asked(args, out)
+        try:
+            self.ref = self.asked.catalog.resolve(args.ref)
+            self.row = self.ref.row
+            self.sources = self.asked.catalog.sources(self.row)
+        except EchoError:
+            self.asked.close()
+            raise
+        self.clean = Cleaner(args)
+
+    def items(self, coverages=None):
+        """Yield the session's Items."""
+        return transcript.items(self.row.agent, self.sources, coverages)
+
+    def source_of(self, item):
+        """-> the Source an item came from."""
+        for source in self.sources:
+            if (source.chain if source.role != 'main' else '') == item.chain:
+                return source
+        return self.sources[0]
+
+    def reference(self, item, sid=None):
+        """-> SESSION:LINE of an item, or SESSION/AGENT:LINE."""
+        sid = sid or self.row.sid
+        known = any(s.chain == item.chain for s in self.sources if s.role != 'main')
+        return '%s/%s:%d' % (sid, item.chain, item.line) if item.chain and known else '%s:%d' % (sid, item.line)
+
+    def abandoned(self):
+        """-> (number of branch ends, ids of rows on branches that were left by going back)."""
+        from ..adapters import registry
+        adapter = registry.get(self.row.agent)
+        main = [s for s in self.sources if s.role == 'main']
+        if not main or not hasattr(adapter, 'branches'):
+            return 1, set()
+        try:
+            return adapter.branches(main[0].path)
+        except OSError:
+            return 1, set()
+
+
+def show():
+    """-> Command show."""
+    return _command(
+        'show', 'Read the conversation around a reference, or a session from its start.',
+        (opt.option('--context', 'int', 6, 'messages before and after the line (default 6)', 'N'),
+         opt.option('--role', 'text', None, 'only: user, assistant, tool', 'ROLE', ('user', 'assistant', 'tool', 'system')),
+         opt.option('--tools', 'flag', False, 'with tool input and output'),
+         opt.option('--thinking', 'flag', False, 'with thinking'),
+         opt.option('--from', 'int', 0, 'start at this item number', 'N'),
+         opt.option('--budget', 'int', _BUDGET, 'at most this many characters', 'CHARS')),
+        ('show SESSION:N', 'show SESSION --budget 20000', 'show SESSION --tools --role tool'), _show)
+
+
+def _wanted(item, args):
+    if args.role and item.role != args.role:
+        return False
+    if item.kind == 'thinking':
+        return args.thinking or args.role == 'assistant' and args.thinking
+    if item.role == 'tool':
+        return args.tools or args.role == 'tool'
+    if item.role == 'system':
+        return args.role == 'system' or item.status not in transcript.BACKGROUND and (args.tools or item.status != 'attachment')
+    return True
+
+
+def _show(args, out):
+    session = Session(args, out)
+    try:
+        ref, clean = session.ref, session.clean
+        leaves, left = session.abandoned()
+        total = 0
+        if ref.line is not None:
+            # Around a line: keep a window of what is wanted, and always the line itself.
+            before, after, hit = [], [], None
+            for item in session.items():
+                total += 1
+                here = item.line == ref.line and item.chain == ref.chain and hit is None
+                if not (_wanted(item, args) or here):
+                    continue
+                if here:
+                    hit = item
+                elif hit is None:
+                    before.append(item)
+                    del before[:-args.context or None]
+                    if not args.context:
+                        before = []
+                elif len(after) < args.context:
+                    after.append(item)
+            if hit is None:
+                raise EchoError('line %d of session %s holds nothing to show; the session: sd-recall.py show %s' % (
+                    ref.line, session.row.sid, session.row.sid))
+            chosen = before + [hit] + after
+        else:
+            chosen = [i for i in session.items() if _wanted(i, args) and i.index >= getattr(args, 'from')]
+            if ref.chain:
+                chosen = [i for i in chosen if i.chain == ref.chain]
+            hit = None
+        if args.format == 'json':
+            dump(out, {'session_id': session.row.sid, 'agent': session.row.agent, 'project_path': session.row.project,
+                       'title': clean(session.row.title), 'leaves': leaves, 'gone': bool(session.row.gone),
+                       'items': [item_json(session, i, left) for i in chosen]})
+        elif args.format == 'tsv':
+            out.line('\t'.join(('REF', 'TIME', 'ROLE', 'LABEL', 'BODY')))
+            for item in chosen:
+                out.line('\t'.join(clean.cell(v) for v in (session.reference(item), iso(item.time), item.role, item.label, item.body)))
+        else:
+            _show_text(args, out, session, chosen, hit, left)
+    finally:
+        session.asked.close()
+
+
+def item_json(session, item, left=()):
+    """-> JSON object of an Item."""
+    clean = session.clean
+    return {'index': item.index, 'turn': item.turn, 'role': item.role, 'kind': item.kind, 'label': clean(item.label),
+            'body': clean(item.body), 'error': item.error, 'timestamp': iso(item.time), 'ref': session.reference(item),
+            'chain': item.chain, 'line': item.line, 'status': item.status,
+            'abandoned': (item.id or '').split('/')[0] in left}
+
+
+def _show_text(args, out, session, chosen, hit, left):
+    clean, row, asked = session.clean, session.row, session.asked
+    sid = row.sid
+    head = '%s  %s  %s%s' % (clean.line(row.title) or '(no title)', row.agent, clean.line(row.project),
+                             '  [transcript gone: read from the archive]' if row.gone else '')
+    budget = args.budget or 1 << 60
+    lines, used, day = [], len(head) + 260, None
+    next_item = None
+    start = chosen.index(hit) if hit is not None else 0
+    order = list(range(start, len(chosen))) if hit is None else _outwards(start, len(chosen))
+    picked = {}
+    for place in order:
+        item = chosen[place]
+        block = _block(session, item, left, clean, 1500 if item is hit or hit is None else 600, item is hit)
+        if used + len(block) + 1 > budget:
+            if not picked:
+                picked[place] = block[:max(200, budget - used)]
+            next_item = item
+            break
+        used += len(block) + 1
+        picked[place] = block
+    for place in sorted(picked):
+        item = chosen[place]
+        stamp = when(item.time, asked.now, asked.zone)
+        if item.time is not None and stamp[:10] != day:
+            day = stamp[:10]
+            lines.append('-- %s' % day)
+        lines.append(picked[place])
+    out.line(head)
+    out.line(texts.fence('\n'.join(lines) if lines else '(nothing of that kind in this session)', sid,
+                         when(row.created, asked.now, asked.zone)))
+    if next_item is not None and hit is None:
+        out.line('Goes on: sd-recall.py show %s --from %d' % (sid, next_item.index))
+    elif next_item is not None:
+        out.line('Cut to %d characters; more with --budget.' % args.budget)
+
+
+def _outwards(start, size):
+    out = [start]
+    for step in range(1, size):
+        if start + step < size:
+            out.append(start + step)
+        if start - step >= 0:
+            out.append(start - step)
+    return out
+
+
+def _block(session, item, left, clean, most, whole):
+    body = clean.block(item.body)
+    if len(body) > most and not whole:
+        body = body[:most].rstrip() + ' [... %d more characters]' % (len(body) - most)
+    elif len(body) > 6000:
+        body = body[:6000].rstrip() + ' [... %d more characters]' % (len(body) - 6000)
+    time = when(item.time, session.asked.now, session.asked.zone)[11:16] if item.time is not None else '-----'
+    marks = ''
+    if item.error:
+        marks += ' [error]'
+    elif item.status in ('declined', 'collateral'):
+        marks += ' [%s]' % item.status
+    elif item.status in ('queued', 'slash'):
+        marks += ' [%s]' % item.status
+    if item.chain:
+        marks += ' [subagent %s]' % item.chain[:12]
+    if (item.id or '').split('/')[0] in left:
+        marks += ' [abandoned branch]'
+    name = item.label + (' result' if item.kind == 'tool_result' else '')
+    return '%s %s (%s)%s\n%s' % (time, clean.line(name), session.reference(item, session.row.sid[:8]), marks,
+                                 '\n'.join('  ' + line for line in body.split('\n')))
+
+
+def messages():
+    """-> Command messages."""
+    return _command(
+        'messages', "List a session's prompts and replies, one line each.",
+        (opt.limit(40, 'messages'), opt.option('--role', 'text', None, 'user or assistant', 'ROLE', ('user', 'assistant')),
+         opt.option('--thinking', 'flag', False, 'with thinking')),
+        ('messages SESSION', 'messages SESSION --role user --limit 0', 'messages SESSION --format json'), _messages)
+
+
+def _messages(args, out):
+    session = Session(args, out)
+    try:
+        clean = session.clean
+        kinds = ('prompt', 'reply', 'interruption') + (('thinking',) if args.thinking else ())
+        found = [i for i in session.items() if i.kind in kinds and (not args.role or i.role == args.role)]
+        shown = found[:args.limit] if args.limit else found
+        if args.format == 'json':
+            dump(out, {'session_id': session.row.sid, 'total': len(found), 'messages': [item_json(session, i) for i in shown]})
+        elif args.format == 'tsv':
+            out.line('\t'.join(('REF', 'TIME', 'ROLE', 'KIND', 'TEXT')))
+            for i in shown:
+                out.line('\t'.join(clean.cell(v) for v in (session.reference(i), iso(i.time), i.role, i.kind, i.body)))
+        else:
+            lines = []
+            for i in shown:
+                lines.append('%s %-9s %s  %s' % (when(i.time, session.asked.now, session.asked.zone), i.role,
+                                                 session.reference(i, session.row.sid[:8]), texts.cut(clean.line(i.body), 110)))
+            _fenced(out, session, lines, len(found), 'messages')
+    finally:
+        session.asked.close()
+
+
+def _fenced(out, session, lines, total, what):
+    kept, used = [], 0
+    for line in lines:
+        used += len(line) + 1
+        if used > 7000:
+            break
+        kept.append(line)
+    out.line(texts.fence('\n'.join(kept) if kept else '(no %s)' % what, session.row.sid,
+                         when(session.row.created, session.asked.now, session.asked.zone)))
+    if len(kept) < total:
+        out.line('%d of %d %s shown; all of them: --limit 0 --format tsv' % (len(kept), total, what))
+
+
+def tools():
+    """-> Command tools."""
+    return _command(
+        'tools', "List a session's tool calls with their outcome.",
+        (opt.limit(40, 'calls'), opt.option('--errors-only', 'flag', False, 'only calls that failed'),
+         opt.option('--tool', 'text', None, 'only this tool', 'NAME')),
+        ('tools SESSION', 'tools SESSION --errors-only', 'tools SESSION --tool Bash --format json'), _tools)
+
+
+def calls(session):
+    """-> list of dicts of a session's tool calls in order: name, status, input, output, times, references."""
+    found, by_id = [], {}
+    for item in session.items():
+        if item.kind == 'tool_call':
+            row = {'name': item.label, 'status': 'open', 'input': item.data, 'text': item.body, 'output': '', 'time': item.time,
+                   'item': item, 'result': None}
+            if item.call not in by_id:
+                by_id[item.call] = row
+                found.append(row)
+            else:
+                by_id[item.call].update(name=item.label, input=item.data, text=item.body, item=by_id[item.call]['item'] or item)
+        elif item.kind == 'tool_result':
+            row = by_id.get(item.call)
+            if row is None:
+                # 178 of 65,287 real results stand before their call.
+                row = by_id[item.call] = {'name': item.label, 'status': 'open', 'input': None, 'text': '', 'output': '',
+                                          'time': item.time, 'item': item, 'result': None}
+                found.append(row)
+            row['status'], row['output'], row['result'] = item.status, item.body, item
+    return found
+
+
+def _tools(args, out):
+    session = Session(args, out)
+    try:
+        clean = session.clean
+        found = calls(session)
+        if args.errors_only:
+            found = [c for c in found if c['status'] == 'error']
+        if args.tool:
+            found = [c for c in found if c['name'].lower() == args.tool.lower()]
+        shown = found[:args.limit] if args.limit else found
+        if args.format == 'json':
+            dump(out, {'session_id': session.row.sid, 'total': len(found), 'tools': [{
+                'name': clean(c['name']), 'status': c['status'], 'input': _safe(c['input'], clean), 'output': clean(c['output'][:2000]),
+                'timestamp': iso(c['time']), 'ref': session.reference(c['item']), 'chain': c['item'].chain} for c in shown]})
+        elif args.format == 'tsv':
+            out.line('\t'.join(('REF', 'TIME', 'TOOL', 'STATUS', 'INPUT', 'OUTPUT')))
+            for c in shown:
+                out.line('\t'.join(clean.cell(v) for v in (session.reference(c['item']), iso(c['time']), c['name'], c['status'],
+                                                           c['text'][:2000], c['output'][:2000])))
+        else:
+            lines = []
+            for c in shown:
+                lines.append('%s %s %s %s: %s' % (
+                    when(c['time'], session.asked.now, session.asked.zone)[11:16], session.reference(c['item'], session.row.sid[:8]),
+                    clean.line(c['name']), c['status'], texts.cut(clean.line(c['text'][:400]), 90)))
+                if c['status'] == 'error':
+                    lines.append('      -> ' + texts.cut(clean.line(c['output'][:600]), 110))
+            _fenced(out, session, lines, len(found), 'tool calls')
+    finally:
+        session.asked.close()
+
+
+def _safe(value, clean, depth=0):
+    """A tool's input with its strings made safe to print."""
+    if isinstance(value, str):
+        return clean(value)
+    if depth > 12:
+        return None
+    if isinstance(value, dict):
+        return dict((clean(str(k)), _safe(v, clean, depth + 1)) for k, v in value.items())
+    if isinstance(value, list):
+        return [_safe(v, clean, depth + 1) for v in value]
+    if isinstance(value, float) and (value != value or value in (float('inf'), float('-inf'))):
+        return None
+    return value
+
+
+def files():
+    """-> Command files."""
+    return _command('files', 'List the files a session changed or read.',
+                    (opt.option('--all', 'flag', False, 'files that were only read as well'),),
+                    ('files SESSION', 'files SESSION --all --format json'), _files)
+
+
+_WRITES = {'Edit': 'edit', 'Write': 'write', 'MultiEdit': 'edit', 'NotebookEdit': 'edit'}
+_READS = {'Read': 'read', 'NotebookRead': 'read'}
+
+
+def touched(session):
+    """-> {path: {edits, writes, reads, errors, first, last, versions, ref}} of the files a session's tools touched."""
+    out = {}
+    for call in calls(session):
+        what = _WRITES.get(call['name']) or _READS.get(call['name'])
+        given = call['input'] if isinstance(call['input'], dict) else {}
+        path = given.get('file_path') or given.get('notebook_path')
+        if what is None or not isinstance(path, str) or not path:
+            continue
+        row = out.setdefault(path, {'edits': 0, 'writes': 0, 'reads': 0, 'errors': 0, 'first': call['time'], 'last': None,
+                                    'versions': 0, 'ref': session.reference(call['item'])})
+        if call['status'] in ('error', 'declined', 'collateral'):
+            row['errors'] += 1
+        else:
+            row[what + 's'] += 1
+        row['last'] = call['time'] or row['last']
+    from ..adapters import registry
+    adapter = registry.get(session.row.agent)
+    if hasattr(adapter, 'file_versions'):
+        for source in session.sources:
+            if source.role != 'main':
+                continue
+            for path, version in adapter.file_versions(source.path).items():
+                full = path if os.path.isabs(path) or not session.row.project else os.path.join(session.row.project, path)
+                row = out.get(full) or out.get(path)
+                if row is not None:
+                    row['versions'] = max(row['versions'], version)
+    return out
+
+
+def _files(args, out):
+    session = Session(args, out)
+    try:
+        clean = session.clean
+        found = sorted((p, r) for p, r in touched(session).items() if args.all or r['edits'] or r['writes'])
+        if args.format == 'json':
+            dump(out, {'session_id': session.row.sid, 'files': [dict(
+                path=clean(p), edits=r['edits'], writes=r['writes'], reads=r['reads'], errors=r['errors'], versions=r['versions'],
+                first=iso(r['first']), last=iso(r['last']), ref=r['ref']) for p, r in found]})
+        elif args.format == 'tsv':
+            out.line('\t'.join(('PATH', 'EDITS', 'WRITES', 'READS', 'ERRORS', 'VERSIONS', 'LAST', 'REF')))
+            for p, r in found:
+                out.line('\t'.join(clean.cell(v) for v in (p, str(r['edits']), str(r['writes']), str(r['reads']), str(r['errors']),
+                                                           str(r['versions']), iso(r['last']), r['ref'])))
+        else:
+            lines = ['%s  %d edits, %d writes, %d reads%s' % (clean.line(p), r['edits'], r['writes'], r['reads'],
+                                                             ', %d versions' % r['versions'] if r['versions'] else '') for p, r in found]
+            _fenced(out, session, lines, len(found), 'files')
+    finally:
+        session.asked.close()
+
+
+def stats():
+    """-> Command session-stats."""
+    return _command('session-stats', "One session's numbers: the whole transcript, and what of it counts in totals.", (),
+                    ('session-stats SESSION', 'session-stats SESSION --format json'), _stats)
+
+
+def numbers(session):
+    """-> the JSON object of session-stats."""
+    from .. import analysis
+    from ..index.build import load_price
+    import json
+    row, asked = session.row, session.asked
+    price = load_price(asked.view.store.folder)
+    tally = asked.catalog.whole_tally(row, price)
+    own = analysis.shared_keys(json.loads(row.tally or '{}'))
+    out = {'session_id': row.sid, 'agent': row.agent, 'project_path': row.project, 'full_path': session.sources[0].path.encode(
+        'utf-8', 'surrogateescape').decode('utf-8', 'replace'), 'title': session.clean(row.title),
+        'first_prompt': session.clean(row.first_prompt), 'created': iso(row.created), 'modified': iso(row.modified),
+        'duration_s': ((row.modified or 0) - (row.created or 0)) // 1000, 'branch': session.clean(row.branch),
+        'version': row.version or None, 'entrypoint': row.entrypoint or None, 'gone': bool(row.gone), 'machine': bool(row.machine)}
+    out.update(analysis.shared_keys(tally))
+    out['sessions'] = 1
+    for name in ('lines', 'parse_errors', 'unknown_records'):
+        out[name] = getattr(row, name) or 0
+    out['models'] = analysis.models_of(tally)
+    out['tools'] = analysis.tools_of(tally)
+    out['last_context_tokens'] = row.context
+    leaves, _ = session.abandoned()
+    out['leaves'] = leaves
+    whole_facts = json.loads(row.tally or '{}').get('w|facts', 0)
+    owned = json.loads(row.tally or '{}').get('w|owned', 0)
+    if any(own[k] != out[k] for k in ('user_prompts', 'api_calls', 'tool_calls', 'compactions', 'slash_commands', 'tokens')):
+        out['own'] = own
+    out['inherited_facts'] = whole_facts - owned
+    damaged = []
+    for path, text in asked.catalog.db.execute('select path, damaged from files where session = ?', (row.id,)):
+        from ..base.paths import restored
+        damaged += ['%s:%d: %s' % (os.path.basename(restored(path)), line, why) for line, why in json.loads(text or '[]')]
+    out['damaged'] = damaged[:50]
+    if session.row.agent and hasattr(_adapter(session), 'inherited'):
+        main = [s for s in session.sources if s.role == 'main']
+        out['inherited_records'] = _adapter(session).inherited(main[0].path, row.sid) if main else 0
+    return out
+
+
+def _adapter(session):
+    from ..adapters import registry
+    return registry.get(session.row.agent)
+
+
+def _stats(args, out):
+    session = Session(args, out)
+    try:
+        data = numbers(session)
+        if args.format == 'json':
+            dump(out, data)
+            return
+        if args.format == 'tsv':
+            out.line('KEY\tVALUE')
+            for key in sorted(data):
+                if not isinstance(data[key], (dict, list)):
+                    out.line('%s\t%s' % (key, session.clean.cell('' if data[key] is None else str(data[key]))))
+            for key, value in sorted(data['tokens'].items()):
+                out.line('tokens.%s\t%d' % (key, value))
+            return
+        clean, t = session.clean, data['tokens']
+        out.line('%s  %s' % (data['session_id'], clean.line(data['title'] or data['first_prompt'])[:80]))
+        out.line('%s, %s, %s to %s%s' % (data['agent'], clean.line(data['project_path']),
+                                         when(session.row.created, session.asked.now, session.asked.zone),
+                                         when(session.row.modified, session.asked.now, session.asked.zone),
+                                         ' [transcript gone]' if data['gone'] else ''))
+        out.line('%d prompts, %d slash commands, %d replies, %d API calls, %d subagents' % (
+            data['user_prompts'], data['slash_commands'], data['assistant_messages'], data['api_calls'], data['subagents']))
+        out.line('%d tool calls, %d failed, %d declined; %d interruptions, %d compactions' % (
+            data['tool_calls'], data['tool_errors'], data['declined'], data['interruptions'], data['compactions']))
+        out.line('tokens: %s input, %s output, %s cache read, %s cache write; cost %s' % (
+            compact(t['input']), compact(t['output']), compact(t['cache_read']), compact(t['cache_write_5m'] + t['cache_write_1h']), money(data)))
+        if data['output_known_calls'] < data['api_calls']:
+            out.line('output is known for %d of %d calls; the rest is a lower bound' % (data['output_known_calls'], data['api_calls']))
+        out.line('%s lines, %d damaged, %d not understood%s' % (amount(data['lines']), data['parse_errors'], data['unknown_records'],
+                                                                '; %d branches' % data['leaves'] if data['leaves'] > 1 else ''))
+        for line in data['damaged'][:5]:
+            out.line('  ' + clean.line(line))
+        if 'own' in data:
+            o = data['own']
+            out.line('Shared with other sessions (fork, resume or copy): of this only %d prompts, %d calls, %s tokens count in totals.' % (
+                o['user_prompts'], o['api_calls'], amount(sum(o['tokens'].values()))))
+        for model, row in data['models'].items():
+            out.line('  %s: %d calls, %s tokens' % (clean.line(model), row['api_calls'], compact(sum(row['tokens'].values()))))
+        top = sorted(data['tools'].items(), key=lambda i: (-i[1]['calls'], i[0]))[:8]
+        if top:
+            out.line('  tools: ' + ', '.join('%s %d%s' % (clean.line(n), r['calls'], ' (%d failed)' % r['errors'] if r['errors'] else '')
+                                             for n, r in top))
+        out.line('Read it: sd-recall.py show %s' % short_ids(session.asked.catalog.rows())[session.row.sid])
+    finally:
+        session.asked.close()
+
+
+def resume():
+    """-> Command resume."""
+    return _command('resume', 'Print the command that reopens a session, and where to run it.', (),
+                    ('resume SESSION', 'resume SESSION --format json'), _resume)
+
+
+def _resume(args, out):
+    import shlex
+    session = Session(args, out)
+    try:
+        row = session.row
+        words = _adapter(session).resume(row.sid, row.project)
+        command = ' '.join(shlex.quote(w) for w in words)
+        here = bool(row.project) and os.path.isdir(row.project)
+        if args.format == 'json':
+            dump(out, {'session_id': row.sid, 'agent': row.agent, 'directory': row.project, 'directory_exists': here,
+                       'command': command, 'gone': bool(row.gone)})
+        elif args.format == 'tsv':
+            out.line('DIRECTORY\tCOMMAND')
+            out.line('%s\t%s' % (session.clean.cell(row.project), session.clean.cell(command)))
+        else:
+            out.line('cd %s && %s' % (shlex.quote(texts.printable(row.project or '.')), command))
+            if not here:
+                out.note('the directory %s does not exist on this machine' % texts.printable(row.project or ''))
+            if row.gone:
+                out.note('the transcript was removed by the agent, so it may refuse')
+    finally:
+        session.asked.close()
+
+
+def schema():
+    """-> Command schema."""
+    return _command('schema', 'What kinds of records a transcript holds, with their fields, and what is not understood.', (),
+                    ('schema SESSION', 'schema SESSION --format json'), _schema)
+
+
+def _schema(args, out):
+    from .. import detect_schema
+    from ..base import paths
+    session = Session(args, out)
+    try:
+        data = detect_schema(session.sources[0].path)
+        data['session_id'] = session.row.sid
+        data['file'] = paths.storable(data['file']) if isinstance(paths.storable(data['file']), str) else repr(data['file'])
+        clean = session.clean
+        if args.format == 'json':
+            dump(out, _safe(data, clean))
+            return
+        if args.format == 'tsv':
+            out.line('TYPE\tCOUNT\tKNOWN\tFIELDS')
+            for name, row in sorted(data['record_types'].items()):
+                out.line('%s\t%d\t%s\t%s' % (clean.cell(name), row['count'], 'no' if name in data['unknown_types'] else 'yes',
+                                             clean.cell(' '.join(row['fields']))))
+            return
+        out.line('%s: %d lines, %d damaged, client %s, models %s' % (
+            session.row.sid, data['lines'], data['parse_errors'], clean.line(', '.join(data['versions']) or 'unknown'),
+            clean.line(', '.join(data['models']) or 'none')))
+        for name, row in sorted(data['record_types'].items(), key=lambda i: -i[1]['count']):
+            mark = ' (not understood)' if name in data['unknown_types'] else ''
+            out.line('%7d  %s%s: %s' % (row['count'], clean.line(name), mark, texts.cut(clean.line(' '.join(row['fields'])), 130)))
+        for line, why in data['damaged'][:10]:
+            out.line('line %d: %s' % (line, clean.line(why)))
+    finally:
+        session.asked.close()

@@ -1,0 +1,117 @@
+"""sd-recall.py stats."""
+from . import options as opt
+from .common import Asked, Cleaner, amount, compact, dump, money
+
+
+def command():
+    """-> Command."""
+    return opt.Command(
+        'stats', 'Totals over sessions: counts, tokens, cost, by agent, model, project and tool.', (),
+        (opt.option('--top', 'int', 8, 'rows a table in text output', 'N'),) + opt.SELECTION + opt.COMMON,
+        ('stats', 'stats --scope current --since 30d', 'stats --format json'), _run)
+
+
+def gather(asked):
+    """-> the JSON object of stats."""
+    from ..index.build import load_price
+    from ..index.catalog import grouped, totals
+    rows = asked.rows()
+    price = load_price(asked.view.store.folder) if asked.since is not None or asked.until is not None else None
+    out = totals(asked.catalog, rows, asked.since, asked.until, price)
+    bounds = (asked.since, asked.until, price)
+    out['by_agent'] = grouped(asked.catalog, rows, lambda r: r.agent, *bounds)
+    out['by_project'] = grouped(asked.catalog, rows, lambda r: r.project or '(unknown)', *bounds)
+    _canonical(out, asked.view.store.folder)
+    machine = [r for r in rows if r.machine]
+    share = totals(asked.catalog, machine, *bounds)
+    out['machine'] = {'sessions': len(machine), 'tokens': share['tokens'], 'cost_usd': share['cost_usd']}
+    out['machine_sessions'] = len(machine)
+    out['future_sessions'] = len([r for r in rows if (r.modified or 0) > asked.now + 86400000])
+    out['unreadable_dirs'] = len(asked.problems)
+    out['unreadable'] = len(asked.catalog.unreadable())
+    from ..pricing import load
+    out['prices_as_of'] = load(asked.view.store.folder).as_of
+    out['index'] = asked.index_state()
+    return out
+
+
+def _canonical(out, folder):
+    """Name the model each spelling stands for, where the price table knows it."""
+    from ..pricing import load
+    table = load(folder)
+    for model, row in out['by_model'].items():
+        row['canonical'] = table.canonical(model) or model
+
+
+def _run(args, out):
+    asked = Asked(args, out)
+    try:
+        data = gather(asked)
+        if args.format == 'json':
+            dump(out, data)
+        elif args.format == 'tsv':
+            _tsv(out, data, Cleaner(args))
+        else:
+            _text(args, out, data, Cleaner(args))
+    finally:
+        asked.close()
+
+
+def _tsv(out, data, clean):
+    out.line('KEY\tVALUE')
+    for key in ('sessions', 'subagents', 'lines', 'parse_errors', 'unknown_records', 'user_prompts', 'slash_commands', 'turns',
+                'assistant_messages', 'api_calls', 'output_known_calls', 'tool_calls', 'tool_errors', 'declined', 'interruptions',
+                'compactions', 'known_cost_usd'):
+        out.line('%s\t%s' % (key, data[key]))
+    for key, value in sorted(data['tokens'].items()):
+        out.line('tokens.%s\t%d' % (key, value))
+
+
+def _text(args, out, data, clean):
+    t = data['tokens']
+    out.line('%s sessions (%s subagents), %s prompts, %s replies, %s tool calls (%s failed, %s declined)' % tuple(
+        amount(n) for n in (data['sessions'], data['subagents'], data['turns'], data['assistant_messages'], data['tool_calls'],
+                            data['tool_errors'], data['declined'])))
+    out.line('tokens: %s input, %s output, %s cache read, %s cache write; cache hit rate %s' % (
+        compact(t['input']), compact(t['output']), compact(t['cache_read']), compact(t['cache_write_5m'] + t['cache_write_1h']),
+        '%.1f %%' % (100 * data['cache_hit_rate']) if data['cache_hit_rate'] is not None else 'none'))
+    out.line('cost at API list prices of %s: %s' % (data['prices_as_of'], money(data)))
+    if data['output_known_calls'] < data['api_calls']:
+        out.line('output tokens are known for %s of %s calls; the rest is a lower bound' % (
+            amount(data['output_known_calls']), amount(data['api_calls'])))
+    out.line('%s interruptions, %s compactions; %s lines, %s damaged, %s not understood' % tuple(
+        amount(n) for n in (data['interruptions'], data['compactions'], data['lines'], data['parse_errors'], data['unknown_records'])))
+    if data['machine_sessions']:
+        m = data['machine']['tokens']
+        out.line('machine-made sessions (started by other programs): %d, with %s of the input tokens' % (
+            data['machine_sessions'], amount(m['input'])))
+    if data['future_sessions']:
+        out.line('%d sessions are dated after this clock' % data['future_sessions'])
+    for title, table in (('agent', data['by_agent']), ('model', data['by_model']), ('project', data['by_project'])):
+        if len(table) > 1 or title != 'agent':
+            _table(out, clean, title, table, args.top)
+    tools = sorted(data['tools'].items(), key=lambda i: (-i[1]['calls'], i[0]))
+    if tools:
+        out.line()
+        out.line('tool' + ' ' * 32 + 'calls  failed')
+        for name, row in tools[:args.top or None]:
+            out.line('%-32.32s %8s %7s' % (clean.line(name), amount(row['calls']), amount(row['errors'])))
+        if args.top and len(tools) > args.top:
+            out.line('  and %d more (--top 0)' % (len(tools) - args.top))
+    out.line()
+    out.line('Where a total comes from: sd-recall.py explain. Per day: trend-engine.py usage --by day')
+
+
+def _table(out, clean, title, table, top):
+    from ..base import text as texts
+    from ..pricing import format_usd
+    out.line()
+    out.line(texts.pad(title, 44) + '   calls     tokens        cost')
+    rows = sorted(table.items(), key=lambda i: (-sum(i[1]['tokens'].values()), i[0]))
+    for name, row in rows[:top or None]:
+        known = int(round(row['known_cost_usd'] * 1e12))
+        cost = format_usd(known) if row['cost_usd'] is not None else ('>= ' + format_usd(known) if known else 'unknown')
+        out.line('%s %7s %10s %11s' % (texts.pad(texts.cut(clean.line(name), 44), 44), amount(row['api_calls']),
+                                       compact(sum(row['tokens'].values())), cost))
+    if top and len(rows) > top:
+        out.line('  and %d more (--top 0)' % (len(rows) - top))

@@ -1,0 +1,131 @@
+"""How a command gets at sessions: through the index, brought up to date first; without one, by reading the files.
+
+Both ways end in the same tables, so every number has one definition whichever way it was reached.
+"""
+import os
+import sqlite3
+from collections import namedtuple
+
+from ..base import paths
+from ..base.errors import IndexUnusable
+from . import build, plan, schema
+from .store import Store
+
+# Without an index this much of the newest text is read for a search.
+SCAN_BYTES = 96 << 20
+
+
+class MemoryStore(Store):
+    """An index that lives as long as its process: for homes where none can be kept.
+
+    text: whether the texts are to be searched too (SCAN_BYTES of the newest at most).
+    """
+
+    def __init__(self, note=None, text=False):
+        Store.__init__(self, paths.data_dir() or os.curdir, note)
+        self.text = text and schema.has_fts5()
+        self.connections = {}
+        self.db = sqlite3.connect(':memory:', isolation_level=None)
+        for statement in schema.INDEX_SCHEMA.split(';\n'):
+            if statement.strip():
+                self.db.execute(statement)
+
+    def lock(self, wait=0.0):
+        """Nobody else can write here."""
+        return True
+
+    def unlock(self):
+        """See lock."""
+
+    def shards(self):
+        """-> {id: (connection or None, docs_end)}."""
+        return dict((number, (self.connections.get(number), end))
+                    for number, end in self.db.execute('select id, docs_end from shards'))
+
+    def add_shard(self):
+        """Make the text tables, where they are wanted."""
+        number = self.db.execute("insert into shards (file, docs_end, docs, dead, bytes) values ('', 1, 0, 0, 0)").lastrowid
+        if self.text:
+            db = sqlite3.connect(':memory:', isolation_level=None)
+            for statement in schema.SHARD_SCHEMA.split(';\n'):
+                if statement.strip():
+                    db.execute(statement)
+            self.connections[number] = db
+        return number
+
+
+# What a command works on. db: index.db or its stand-in; shards: [(id, connection, docs_end)]; state: 'current', 'not
+# refreshed', 'busy' (another process is writing), 'none' (the files were read); result: build.Result or None; problems:
+# folders that could not be listed; covered: '' or what a scan left out.
+View = namedtuple('View', 'store db shards state result problems covered')
+
+
+def open_view(note, refresh=True, text=False, agent=None, progress=None):
+    """-> View of everything there is to know.
+
+    note(text): gets lines for the user.  refresh=False: the index as it is.  text: shards are needed.  Never fails for
+    want of an index; raises EchoError only when there is nothing to look at.
+    """
+    store = Store(paths.data_dir(), note) if paths.data_dir() else None
+    try:
+        if store is None:
+            raise IndexUnusable('there is no home folder to keep an index in; set SESSION_DIGGER_DATA_DIR')
+        usable = store.open(create=refresh)
+        if store.stale:
+            note('the index was made by another version; it is built again')
+            result = build.rebuild(store, progress)
+            if result.busy:
+                raise IndexUnusable('another process is building the index')
+            store.open()
+            return _view(store, 'current', result, text)
+        if not refresh:
+            return _view(store, 'not refreshed', None, text)
+        # A first build in another process is worth waiting for.
+        result = build.refresh(store, agent, progress, wait=0.0 if usable else 30.0)
+        return _view(store, 'busy' if result.busy else 'current', result, text)
+    except IndexUnusable as error:
+        reason = str(error)
+    except sqlite3.OperationalError as error:
+        reason = 'the index cannot be used (%s)' % error
+    if store is not None:
+        store.close()
+    note('%s; the files are read instead' % reason)
+    return _scanned(note, text, progress)
+
+
+def _scanned(note, text, progress):
+    store = MemoryStore(note, text)
+    todo = plan.make(store.db)
+    covered = ''
+    if text:
+        todo, covered = _newest(todo)
+    builder = build.Builder(store, progress, 1)
+    builder.run(todo)
+    result = build.Result(len(builder.read), len(builder.read), 0, 0, 0, builder.errors, 0.0, todo.problems, False)
+    shards = [(number, db, end) for number, (db, end) in sorted(store.shards().items()) if db is not None]
+    return View(store, store.db, shards, 'none', result, todo.problems, covered)
+
+
+def _newest(todo):
+    """-> the plan cut to SCAN_BYTES of the newest files, and what that leaves out."""
+    items = sorted(todo.new, key=lambda item: -item[3].mtime_ns)
+    size, count = 0, 0
+    for item in items:
+        size += item[3].size
+        if size > SCAN_BYTES and count:
+            break
+        count += 1
+    if count == len(items):
+        return todo, ''
+    return todo._replace(new=items[:count]), 'only the newest %d of %d files were read' % (count, len(items))
+
+
+def _view(store, state, result, text):
+    shards = []
+    if text:
+        for number, (path, end) in sorted(store.shards().items()):
+            try:
+                shards.append((number, schema.connect(path, True), end))
+            except sqlite3.OperationalError as error:
+                raise IndexUnusable('a part of the index cannot be opened (%s)' % error)
+    return View(store, store.db, shards, state, result, result.problems if result else [], '')

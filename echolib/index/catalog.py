@@ -1,0 +1,255 @@
+"""What the index knows of sessions: listing, references, totals. Reads index.db; computes nothing that is stored."""
+import json
+import os
+from collections import namedtuple
+
+from .. import analysis
+from ..adapters import Source, registry
+from ..base import paths
+from ..base.errors import AmbiguousReference, UnknownReference, UsageError
+
+_COLUMNS = ('id agent root folder sid project created modified msg_count branch title title_kind first_prompt path lines '
+            'parse_errors unknown_records readable copy_of gone machine entrypoint version model context tokens known_cost '
+            'unpriced tally').split()
+Row = namedtuple('Row', _COLUMNS)
+# What a reference names: a session row, the chain ('' main) and the line in that chain's file (None: the whole session).
+Reference = namedtuple('Reference', 'row chain line')
+
+# Which sessions: project (exact directory) or None, agent or None, since/until ms or None, grep text or None,
+# machine: True only those, False none of those other programs started, None all.
+Filter = namedtuple('Filter', 'project agent since until grep machine')
+ALL = Filter(None, None, None, None, None, None)
+
+
+class Catalog(object):
+    """Read access to an open index.db."""
+
+    def __init__(self, db):
+        self.db = db
+
+    def rows(self, which=ALL, now=None):
+        """-> list of Rows that have something readable, newest first; those dated after `now` (ms) come last."""
+        sql = 'select %s from sessions where readable = 1 and copy_of is null' % ', '.join(_COLUMNS)
+        values = []
+        if which.agent is not None:
+            sql += ' and agent = ?'
+            values.append(which.agent)
+        if which.since is not None:
+            sql += ' and modified >= ?'
+            values.append(which.since)
+        if which.until is not None:
+            sql += ' and created < ?'
+            values.append(which.until)
+        if which.machine is not None:
+            sql += ' and machine = %d' % which.machine
+        out = [Row(*row) for row in self.db.execute(sql, values)]
+        if which.project is not None:
+            out = [row for row in out if same_project(row.project, which.project)]
+        if which.since is not None or which.until is not None:
+            active = self._active(which.since, which.until)
+            out = [row for row in out if row.id in active or not self._has_facts(row)]
+        if which.grep:
+            from ..base.fold import fold
+            wanted = fold(which.grep).lower()
+            out = [row for row in out if any(wanted in fold(text or '').lower()
+                                             for text in (row.title, row.sid, row.project, row.first_prompt, row.path))]
+        late = (now + 86400000) if now is not None else None
+        out.sort(key=lambda r: (r.machine or 0, late is not None and (r.modified or 0) > late, -(r.modified or 0), r.sid))
+        return out
+
+    def _has_facts(self, row):
+        return bool(row.tally and row.tally != '{}')
+
+    def _active(self, since, until):
+        """-> ids of sessions with anything dated in [since, until)."""
+        sql, values = 'select distinct files.session from facts join files on files.id = facts.file where 1', []
+        if since is not None:
+            sql += ' and facts.time >= ?'
+            values.append(since)
+        if until is not None:
+            sql += ' and facts.time < ?'
+            values.append(until)
+        return set(row[0] for row in self.db.execute(sql, values))
+
+    def projects(self):
+        """-> list of known project directories."""
+        return [row[0] for row in self.db.execute('select distinct project from sessions where readable = 1 order by project')]
+
+    def project_of(self, directory):
+        """-> the known project that is or holds `directory` (the longest), or the directory itself."""
+        best = None
+        candidates = [directory, os.path.realpath(directory)]
+        for project in self.projects():
+            if project and any(paths.same_or_below(c, project) for c in candidates) and (best is None or len(project) > len(best)):
+                best = project
+        return best or directory
+
+    # references
+
+    def resolve(self, ref):
+        """-> Reference of SESSION, SESSION:LINE, SESSION/AGENT:LINE, a unique prefix of a session id, or a path.
+
+        Raises UnknownReference, AmbiguousReference (EchoError) or UsageError for an empty one.
+        """
+        ref = (ref or '').strip()
+        if not ref:
+            raise UsageError('a session id is needed (see: sd-recall.py sessions)')
+        if os.sep in ref or ref.endswith('.jsonl') or '\\' in ref:
+            found = self._by_path(ref)
+            if found is not None:
+                return found
+        body, chain, line = ref, '', None
+        head, colon, tail = ref.rpartition(':')
+        if colon and tail.isdigit():
+            body, line = head, int(tail)
+        if '/' in body:
+            body, _, chain = body.partition('/')
+        exact = self._sid('sid = ?', body)
+        rows = exact or self._sid("lower(sid) = ?", body.lower())
+        if not rows:
+            rows = self._sid("substr(lower(sid), 1, ?) = ?", len(body), body.lower())
+        if not rows:
+            gone = self._listed_elsewhere(body)
+            if gone:
+                raise UnknownReference(ref, 'session %s: its transcript is no longer on disk (only an old index of the client names it)' % gone)
+            raise UnknownReference(ref, "no session '%s'; list them with: sd-recall.py sessions --scope all" % body)
+        if len(rows) > 1:
+            raise AmbiguousReference(ref, [(r.sid, (r.first_prompt or '')[:60].replace('\n', ' ')) for r in rows[:20]])
+        return Reference(rows[0], chain, line)
+
+    def _sid(self, where, *values):
+        return [Row(*row) for row in self.db.execute(
+            'select %s from sessions where %s and copy_of is null and readable = 1 order by sid' % (', '.join(_COLUMNS), where), values)]
+
+    def _by_path(self, ref):
+        path, line = ref, None
+        head, colon, tail = ref.rpartition(':')
+        if colon and tail.isdigit() and not os.path.exists(ref):
+            path, line = head, int(tail)
+        for one in (os.path.abspath(os.path.expanduser(path)), os.path.realpath(os.path.expanduser(path))):
+            row = self.db.execute('select session, chain, role from files where path = ?', (paths.storable(one),)).fetchone()
+            if row is not None:
+                found = self.db.execute('select %s from sessions where id = ?' % ', '.join(_COLUMNS), (row[0],)).fetchone()
+                return Reference(Row(*found), '' if row[2] == 'main' else row[1], line)
+        return None
+
+    def _listed_elsewhere(self, sid):
+        """The full id when a sessions-index.json of the client still names a session that is not on disk."""
+        if len(sid) < 8:
+            return None
+        for root, in self.db.execute('select path from roots'):
+            folder = os.path.join(paths.restored(root), 'projects')
+            try:
+                names = os.listdir(folder)
+            except OSError:
+                continue
+            for name in names:
+                try:
+                    with open(os.path.join(folder, name, 'sessions-index.json'), 'rb') as handle:
+                        entries = json.loads(handle.read().decode('utf-8', 'replace')).get('entries')
+                except (OSError, ValueError, AttributeError):
+                    continue
+                for entry in entries if isinstance(entries, list) else ():
+                    found = entry.get('sessionId') if isinstance(entry, dict) else None
+                    if isinstance(found, str) and found.lower().startswith(sid.lower()):
+                        return found
+        return None
+
+    # files and facts
+
+    def sources(self, row):
+        """-> list of Sources of a session's files, main first, then subagents by age."""
+        found = self.db.execute('select path, role, chain, sid, size, mtime_ns, birth from files where session = ?', (row.id,)).fetchall()
+        found.sort(key=lambda f: (f[1] != 'main', f[6] is None, f[6] or 0, f[2]))
+        return [Source(paths.restored(f[0]), f[1], f[2], f[3], f[4], f[5]) for f in found]
+
+    def facts(self, sessions=None, since=None, until=None, owned=True, whole=None):
+        """Yield (session id, Fact, file id) of facts.
+
+        sessions: set of session ids or None; since, until: ms bounds; owned: only facts that count in totals.
+        """
+        names = dict(self.db.execute('select id, name from names'))
+        sql = ('select files.session, facts.kind, facts.time, facts.side, facts.name, facts.status, facts.input, facts.output,'
+               ' facts.cache_read, facts.cache_write_5m, facts.cache_write_1h, facts.visible, facts.extra, facts.key, facts.file'
+               ' from files join facts on facts.file = files.id where 1')
+        values = []
+        if owned:
+            sql += ' and facts.owned = 1'
+        if since is not None:
+            sql += ' and facts.time >= ?'
+            values.append(since)
+        if until is not None:
+            sql += ' and facts.time < ?'
+            values.append(until)
+        if sessions is not None and len(sessions) <= 500:
+            sql += ' and files.session in (%s)' % ','.join('%d' % s for s in sorted(sessions))
+        for row in self.db.execute(sql, values):
+            if sessions is None or row[0] in sessions:
+                yield row[0], analysis.Fact(row[1], row[2], row[3], names.get(row[4], ''), *row[5:13]), row[13], row[14]
+
+    def tally(self, rows, since=None, until=None, price=None):
+        """-> the tally of these sessions, each fact once; inside [since, until) only what is dated there."""
+        total = {}
+        if since is None and until is None:
+            for row in rows:
+                analysis.add_tally(total, json.loads(row.tally or '{}'))
+            return total
+        wanted = set(row.id for row in rows)
+        for _, fact, _, _ in self.facts(wanted, since, until):
+            analysis.apply(total, fact, 1, price)
+        return total
+
+    def whole_tally(self, row, price=None):
+        """-> the tally of one session's whole transcript: what it shares with other sessions counts too, once."""
+        best = {}
+        for _, fact, key, file in self.facts({row.id}, owned=False):
+            have = best.get(key)
+            best[key] = fact if have is None or fact.side < have.side else have
+        total = {}
+        for fact in best.values():
+            analysis.apply(total, fact, 1, price)
+        return total
+
+    def unreadable(self):
+        """-> list of (path, reason) of files that could not be read."""
+        return [(paths.restored(p), e) for p, e in self.db.execute('select path, error from files where error is not null')]
+
+
+def same_project(project, wanted):
+    """True when two directory texts name the same project (trailing separators apart)."""
+    if not project:
+        return False
+    return project.rstrip('/\\') == wanted.rstrip('/\\')
+
+
+def totals(catalog, rows, since=None, until=None, price=None):
+    """-> dict of the design's shared keys over these sessions, with lines and coverage."""
+    tally = catalog.tally(rows, since, until, price)
+    out = analysis.shared_keys(tally)
+    out['sessions'] = len(rows)
+    for name in ('lines', 'parse_errors', 'unknown_records'):
+        out[name] = sum(getattr(row, name) or 0 for row in rows)
+    out['tools'] = analysis.tools_of(tally)
+    out['by_model'] = analysis.models_of(tally)
+    return out
+
+
+def grouped(catalog, rows, key, since=None, until=None, price=None):
+    """-> {group: {sessions, api_calls, tokens, cost_usd, known_cost_usd}} of sessions grouped by key(row)."""
+    groups = {}
+    for row in rows:
+        groups.setdefault(key(row), []).append(row)
+    out = {}
+    tallies = None
+    if since is not None or until is not None:
+        tallies = {}
+        for session, fact, _, _ in catalog.facts(set(r.id for r in rows), since, until):
+            analysis.apply(tallies.setdefault(session, {}), fact, 1, price)
+    for name in sorted(groups):
+        tally = {}
+        for row in groups[name]:
+            analysis.add_tally(tally, json.loads(row.tally or '{}') if tallies is None else tallies.get(row.id, {}))
+        keys = analysis.shared_keys(tally)
+        out[name] = dict((k, keys[k]) for k in ('api_calls', 'tokens', 'cost_usd', 'known_cost_usd'))
+        out[name]['sessions'] = len(groups[name])
+    return out

@@ -1,0 +1,138 @@
+"""Where a term stands in a text as it is displayed: for marks in snippets, and to check what tokens cannot say."""
+import re
+
+from ..base.fold import fold, fold_piece, is_ascii
+
+_WORD = 'a-z0-9'
+OPEN_MARK, CLOSE_MARK = '\u00ab', '\u00bb'
+
+
+def pattern(term):
+    """-> compiled pattern of a term over folded, lower-cased text: tokens next to each other, whole, in every spelling."""
+    forms = [_sequence(words, term.prefix) for words in (term.words,) + term.other]
+    return re.compile('|'.join(forms))
+
+
+def _sequence(words, prefix):
+    out = []
+    for i, word in enumerate(words):
+        if i:
+            # Between two tokens stands something that is none; characters of unspaced scripts touch.
+            both = _is_plain(words[i - 1][-1]) and _is_plain(word[0])
+            out.append('[^%s\x80-\U0010ffff]%s' % (_WORD, '{1,40}?' if both else '{0,40}?'))
+        out.append(re.escape(word))
+    head = '(?<![%s])' % _WORD if _is_plain(words[0][0]) else ''
+    tail = '' if prefix or not _is_plain(words[-1][-1]) else '(?![%s])' % _WORD
+    return head + ''.join(out) + tail
+
+
+def _is_plain(char):
+    return char < '\x80'
+
+
+def folded(text):
+    """-> text as terms are looked for in it (positions are not those of the original)."""
+    return fold(text).lower()
+
+
+def folded_map(text):
+    """-> (folded text, list of original positions, one for each of its characters)."""
+    if is_ascii(text):
+        return text.lower(), None
+    out, where = [], []
+    size = len(text)
+    at = 0
+    while at < size:
+        char = text[at]
+        if char < '\x80':
+            out.append(char.lower())
+            where.append(at)
+            at += 1
+            continue
+        end = at + 1
+        while end < size and text[end] >= '\x80' and _joins(text[end]):
+            end += 1
+        piece = fold_piece(text[at:end])
+        piece = piece.strip() or piece[:1]
+        for c in piece.lower():
+            out.append(c)
+            where.append(at)
+        at = end
+    return ''.join(out), where
+
+
+def _joins(char):
+    """True for characters that combine with the one before: accents, conjoining jamo, sound marks."""
+    return ('\u0300' <= char <= '\u036f' or '\u1160' <= char <= '\u11ff' or char in '\u3099\u309a\uff9e\uff9f'
+            or '\ufe00' <= char <= '\ufe0f')
+
+
+def spans(text, patterns, limit=400):
+    """-> sorted list of (start, end) in `text` where any pattern matches, at most `limit`."""
+    low, where = folded_map(text)
+    found = []
+    for one in patterns:
+        for match in one.finditer(low):
+            start, end = match.span()
+            if where is not None:
+                start, end = where[start], (where[end - 1] + 1)
+            found.append((start, end))
+            if len(found) >= limit:
+                break
+    found.sort()
+    merged = []
+    for start, end in found:
+        if merged and start < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def snippet(text, patterns, around=90, most=260):
+    """-> one line of `text` around its best matches, marked, cut with an ellipsis where something is left out."""
+    # A long text is looked at in the neighbourhood of its first match only.
+    if len(text) > 40000:
+        low = folded(text)
+        first = min([m.start() for m in (p.search(low) for p in patterns) if m] or [0])
+        guess = int(first * len(text) / float(len(low) or 1))
+        window = 20000
+        part = text[max(0, guess - window):guess + window]
+        if not spans(part, patterns, 1):
+            part = next((text[i:i + 40000] for i in range(0, len(text), 39000) if spans(text[i:i + 40000], patterns, 1)), part)
+        text = part
+    found = spans(text, patterns)
+    if not found:
+        return _one_line(text[:most]) + ('\u2026' if len(text) > most else '')
+    best, best_count = 0, 0
+    for i, (start, _) in enumerate(found):
+        count = sum(1 for s, e in found[i:i + 12] if e <= start + most - around)
+        if count > best_count:
+            best, best_count = i, count
+    start = max(0, found[best][0] - around)
+    if start:
+        gap = text.find(' ', start, found[best][0])
+        if 0 <= gap - start < 20:
+            start = gap + 1
+    end = min(len(text), max(start + most, found[best][1] + around))
+    out, at = [], start
+    for s, e in found:
+        if s < start or e > end:
+            continue
+        out.append(text[at:s])
+        out.append(OPEN_MARK + text[s:e] + CLOSE_MARK)
+        at = e
+    out.append(text[at:end])
+    return ('\u2026' if start else '') + _one_line(''.join(out)) + ('\u2026' if end < len(text) else '')
+
+
+def _one_line(text):
+    return ' '.join(text.split())
+
+
+def holds_literal(text, literal):
+    """True when the text holds the literal as it is, white space and case apart."""
+    low = text.casefold()
+    if literal in low:
+        return True
+    return '\n' in low and literal in ' '.join(low.split())

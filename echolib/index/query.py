@@ -1,0 +1,141 @@
+"""The query language: any text is a query. Text in, a Query out; knows no SQL beyond the words of a MATCH.
+
+Up to three bare words mean all of them; a longer text is a question whose passages are ranked by how much of it they
+hold. "a phrase", -word, OR, prefix*, and the operators below. Anything else is literal text.
+"""
+import re
+from collections import namedtuple
+
+from ..base.fold import tokens
+
+OPERATORS = ('role', 'tool', 'project', 'agent', 'file', 'model', 'is', 'before', 'after')
+# More bare words than this are a question.
+ALL_WORDS = 3
+_MAX_TERMS = 64
+
+# One thing asked for. text: as typed; words: its tokens, matched next to each other; other: further token sequences that
+# are the same thing in another spelling; literal: text that must stand there as it is where any hit has it, '' when the
+# tokens say it all; prefix: the last token may go on; quoted: the person put it in quotes.
+Term = namedtuple('Term', 'text words other literal prefix quoted')
+# terms: list of tuples of alternatives (one Term where there is no OR); without: Terms that must not occur in the hit;
+# filters: {operator: [values]}; question: passages are ranked by coverage; raw: as typed.
+Query = namedtuple('Query', 'terms without filters question raw')
+
+_PIECE = re.compile(r'([A-Za-z]+:)"([^"]*)"|(-?)"([^"]*)"(\*?)|(\S+)')
+_CAMEL = re.compile(r'[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\x00-\x7f]+')
+_PLAIN = re.compile(r'[^\W_]+\Z')
+_IDENTIFIER = re.compile(r'[A-Za-z_$][A-Za-z0-9_$]*\Z')
+# Words that say nothing in a question (English; other languages are left to the ranking).
+STOP_WORDS = frozenset((
+    'a an and are as at be been but by can could did do does for from had has have how i if in into is it its me my of on or '
+    'our so than that the their them then there these they this to was we were what when where which who whom whose why '
+    'will with would you your').split())
+
+
+def parse(text):
+    """-> Query of any text; its terms are empty when nothing in it can be searched."""
+    terms, without, filters = [], [], {}
+    pending_or = False
+    for piece in _PIECE.finditer(text):
+        name, value, minus, phrase, star, word = piece.groups()
+        if word is not None:
+            if word == 'OR' and terms:
+                pending_or = True
+                continue
+            name, colon, value = word.partition(':')
+            name = name + colon
+        if name and _is_filter(name, value):
+            filters.setdefault(name[:-1].lower(), []).append(value)
+            continue
+        if word is not None and len(word) > 1 and word[0] == '-' and _PLAIN.match(word[1:]) and not word[1:].isdigit():
+            term = _term(word[1:], False)
+            if term is not None:
+                without.append(term)
+            continue
+        if word is not None or phrase is None:
+            term = _term(word if word is not None else piece.group(), False)
+        else:
+            term = _term(phrase, True)
+            if term is not None and star:
+                term = term._replace(prefix=True)
+            if term is not None and minus:
+                without.append(term)
+                continue
+        if term is None:
+            continue
+        if pending_or:
+            terms[-1] = terms[-1] + (term,)
+            pending_or = False
+        elif len(terms) < _MAX_TERMS:
+            terms.append((term,))
+    bare = [t for t in terms if len(t) == 1 and not t[0].quoted]
+    question = len(bare) > ALL_WORDS
+    if question:
+        kept = [t for t in terms if len(t) > 1 or t[0].quoted or t[0].text.lower() not in STOP_WORDS]
+        terms = _distinct(kept or terms)
+    return Query(terms, without, filters, question, text)
+
+
+def _is_filter(name, value):
+    """True when `name` (with its colon) is an operator and `value` one it can take; else both are literal text."""
+    name = name[:-1].lower()
+    if name not in OPERATORS or not value:
+        return False
+    if name == 'is':
+        return value.lower() in ('error', 'errors')
+    if name in ('before', 'after'):
+        return bool(re.match(r'\d+(-|[hdwmy]$)|today$|yesterday$', value))
+    return True
+
+
+def _distinct(terms):
+    seen, out = set(), []
+    for alternatives in terms:
+        key = tuple(t.words for t in alternatives)
+        if key not in seen:
+            seen.add(key)
+            out.append(alternatives)
+    return out
+
+
+def _term(text, quoted):
+    prefix = False
+    if not quoted and len(text) > 1 and text.endswith('*') and text[-2] not in '*/.':
+        prefix, text = True, text[:-1]
+    words = tuple(tokens(text))
+    if not words:
+        return None
+    other = []
+    literal = ''
+    if not quoted and _IDENTIFIER.match(text):
+        parts = tuple(part.lower() for part in _CAMEL.findall(text))
+        if len(parts) > 1:
+            for form in (parts, (''.join(parts),)):
+                if form != words:
+                    other.append(form)
+    elif not _PLAIN.match(text.replace(' ', 'x')):
+        literal = ' '.join(text.casefold().split())
+    if not quoted and not literal and '-' in text and len(words) > 1:
+        other.append((''.join(words),))
+    return Term(text, words, tuple(other), literal, prefix, quoted)
+
+
+def match_expression(term, positions=True):
+    """-> the MATCH text of a term. positions=False: for a table without positions (all tokens, in any place)."""
+    forms = []
+    for words in (term.words,) + term.other:
+        if positions or len(words) == 1:
+            form = '"%s"' % ' '.join(words)
+            forms.append(form + '*' if term.prefix else form)
+        else:
+            ends = ['"%s"' % w for w in words]
+            if term.prefix:
+                ends[-1] += '*'
+            forms.append('(%s)' % ' AND '.join(ends))
+    return forms[0] if len(forms) == 1 else '(%s)' % ' OR '.join(forms)
+
+
+def alternatives_expression(alternatives, positions=True):
+    """-> the MATCH text of a tuple of alternatives."""
+    forms = [match_expression(term, positions) for term in alternatives]
+    return forms[0] if len(forms) == 1 else '(%s)' % ' OR '.join(forms)
