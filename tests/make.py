@@ -11,7 +11,6 @@ with ABSENT. A Session keeps the ids, times and parents of one file running; the
 import datetime
 import json
 import os
-from collections import OrderedDict
 
 OLD, NEW = 'old', 'new'
 ABSENT = object()
@@ -31,10 +30,10 @@ def stamp(seconds):
 
 def usage(output=20, input=10, read=0, write=0, hour=None, **more):
     """Return an API usage object; hour: how much of `write` is kept for an hour (no split is written without it)."""
-    found = OrderedDict((('input_tokens', input), ('cache_creation_input_tokens', write),
+    found = dict((('input_tokens', input), ('cache_creation_input_tokens', write),
                          ('cache_read_input_tokens', read)))
     if hour is not None:
-        found['cache_creation'] = OrderedDict((('ephemeral_5m_input_tokens', write - hour),
+        found['cache_creation'] = dict((('ephemeral_5m_input_tokens', write - hour),
                                                ('ephemeral_1h_input_tokens', hour)))
     found['output_tokens'] = output
     found.update(sorted(more.items()))
@@ -56,7 +55,7 @@ class Session(object):
         """One chain row: head, then common fields and `type` + body in the generation's order, then what else is given."""
         self.rows += 1
         self.clock += fields.pop('later', 1)
-        row = OrderedDict()
+        row = dict()
         values = {
             'parentUuid': self.parent, 'isSidechain': self.agent is not None, 'userType': 'external', 'cwd': self.cwd,
             'sessionId': self.id, 'version': self.version, 'gitBranch': self.branch,
@@ -88,7 +87,7 @@ class Session(object):
 
     def user(self, content='hi', **fields):
         """A user row: text, or a list of blocks."""
-        return self._row('user', [('message', OrderedDict((('role', 'user'), ('content', content))))], fields)
+        return self._row('user', [('message', dict((('role', 'user'), ('content', content))))], fields)
 
     def assistant(self, text='', tool=None, input=None, thinking=None, blocks=None, id=None, call=None, model=MODEL,
                   usage=usage(), stop='end_turn', **fields):
@@ -96,18 +95,18 @@ class Session(object):
         if blocks is None:
             blocks = []
             if thinking is not None:
-                blocks.append(OrderedDict((('type', 'thinking'), ('thinking', thinking), ('signature', 'c2ln'))))
+                blocks.append(dict((('type', 'thinking'), ('thinking', thinking), ('signature', 'c2ln'))))
             if text:
-                blocks.append(OrderedDict((('type', 'text'), ('text', text))))
+                blocks.append(dict((('type', 'text'), ('text', text))))
             if tool is not None:
                 self.calls += 1
                 stop = 'tool_use' if stop == 'end_turn' else stop
-                blocks.append(OrderedDict((('type', 'tool_use'), ('id', call or 'toolu_%s%d' % (self.mark, self.calls)),
+                blocks.append(dict((('type', 'tool_use'), ('id', call or 'toolu_%s%d' % (self.mark, self.calls)),
                                            ('name', tool), ('input', {} if input is None else input))))
         if id is None:
             self.answers += 1
             id = 'msg_%s%d' % (self.mark, self.answers)
-        message = OrderedDict((('model', model), ('id', id), ('type', 'message'), ('role', 'assistant'),
+        message = dict((('model', model), ('id', id), ('type', 'message'), ('role', 'assistant'),
                                ('content', blocks), ('stop_reason', stop), ('stop_sequence', None), ('usage', usage)))
         for name in [name for name in message if message[name] is ABSENT]:
             del message[name]
@@ -117,7 +116,7 @@ class Session(object):
 
     def result(self, call=None, content='ok', error=None, extra=ABSENT, **fields):
         """The user row of a tool result (of the last call); error: is_error as given, None leaves it out."""
-        block = OrderedDict((('tool_use_id', call or 'toolu_%s%d' % (self.mark, self.calls)), ('type', 'tool_result'),
+        block = dict((('tool_use_id', call or 'toolu_%s%d' % (self.mark, self.calls)), ('type', 'tool_result'),
                              ('content', content)))
         if error is not None:
             block['is_error'] = error
@@ -134,25 +133,25 @@ class Session(object):
         """A compact_boundary."""
         fields.setdefault('parentUuid', None)
         fields.setdefault('logicalParentUuid', self.parent)
-        fields.setdefault('compactMetadata', OrderedDict((('trigger', trigger), ('preTokens', before))))
+        fields.setdefault('compactMetadata', dict((('trigger', trigger), ('preTokens', before))))
         return self.system('compact_boundary', 'Conversation compacted', **fields)
 
     def attachment(self, kind, row=None, **inside):
         """An attachment row; the fields of the attachment by name, those of the row in `row`."""
-        attached = OrderedDict((('type', kind),))
+        attached = dict((('type', kind),))
         attached.update(sorted(inside.items()))
         return self._row('attachment', [('attachment', attached)], dict(row or {}), body_first=True)
 
     def progress(self, kind='bash_progress', data_first=False, row=None, **inside):
         """A progress row (2.1.9 to 2.1.81)."""
-        data = OrderedDict((('type', kind),))
+        data = dict((('type', kind),))
         data.update(sorted(inside.items()))
         fields = dict(row or {}, toolUseID='toolu_x', parentToolUseID='toolu_x')
         return self._row('progress', [('data', data)], fields, body_first=data_first)
 
     def meta(self, kind, **fields):
         """A row outside the chain: its type, its fields, the session's id."""
-        row = OrderedDict((('type', kind),))
+        row = dict((('type', kind),))
         row.update(sorted(fields.items()))
         if kind not in ('summary', 'file-history-snapshot'):
             row.setdefault('sessionId', self.id)

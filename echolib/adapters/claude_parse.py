@@ -239,7 +239,7 @@ class Parser(object):
 
     def _assistant(self, data, line, offset, length):
         message = data.get('message')
-        if type(message) is not dict or 'content' not in message and 'usage' not in message:
+        if type(message) is not dict or 'content' not in message:
             return self._drift(data, 'assistant record without a message', line, offset, length)
         content = message.get('content')
         if type(content) is str:

@@ -65,14 +65,14 @@ def strip_wrappers(text):
 def classify_text(text):
     """-> (kind, label, shown text) of the text in a user slot that no flag marks as the harness's own."""
     bare = text.lstrip()
-    if bare.startswith(INTERRUPTED):
-        return INTERRUPTION, '', bare
     if bare.startswith('<'):
         bare = strip_wrappers(bare)
         if not bare:
             return INJECTED, 'reminder', text
         if bare.startswith('<command-'):
             return _command(bare)
+    if bare.startswith(INTERRUPTED):
+        return INTERRUPTION, '', bare
     if bare.startswith(_MACHINE_HEADS):
         for head, label in _MACHINE:
             if bare.startswith(head):

@@ -24,7 +24,7 @@ def _pattern(name):
         source = {
             'hidden': '[%s]' % _HIDDEN,
             'breaks': '\r\n|[\r\x0b\x0c\x85\u2028\u2029]',
-            'tag': r'[<\uff1c\ufe64]([\s/\\|_!?.-]*)([^\W\d_][\w.:\s\u2010-\u2015\u2212-]{0,59})(/?>)?',
+            'tag': r'[<\uff1c\ufe64]([\s/\\|_?.-]*)([^\W\d_][\w.:\s\u2010-\u2015\u2212-]{0,59})(/?>)?',
         }[name]
         _patterns[name] = re.compile(source)
     return _patterns[name]

@@ -86,6 +86,7 @@ def run(program, summary, commands, argv, default=None):
     only one.
     """
     out = Output()
+    argv = [_as_typed(word) for word in argv]
     try:
         code = _dispatch(program, summary, commands, argv, default, out)
         out.flush()
@@ -102,6 +103,15 @@ def run(program, summary, commands, argv, default=None):
         if sys.stdout is None or error.errno in (9, 22, 32) and _stdout_gone():
             return _closed()
         return _say(out, error, 1)
+
+
+def _as_typed(word):
+    """An argument's text where Python took its bytes for another encoding's (LC_ALL=C)."""
+    try:
+        word.encode('utf-8')
+    except UnicodeEncodeError:
+        return os.fsencode(word).decode('utf-8', 'replace')
+    return word
 
 
 def _say(out, error, code):

@@ -108,7 +108,7 @@ def find(args, asked, queries):
     if current and not args.include_current:
         hide = searcher.still_in_context(current)
     wide = Options(allowed if restricted else None, kinds, since, until, tools, args.include_injected, args.per_session, args.limit,
-                   args.sort == 'recent', hide, None)
+                   args.sort == 'recent', hide, None, frozenset(i for i in rows if rows[i].machine))
     for value in filters.get('file', ()):
         touching = searcher.sessions_naming(value)
         allowed &= touching

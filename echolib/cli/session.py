@@ -398,7 +398,7 @@ def _files(args, out):
 
 def stats():
     """-> Command session-stats."""
-    return _command('session-stats', "One session's numbers: the whole transcript, and what of it counts in totals.", (),
+    return _command('session-stats', "One session's numbers: what it adds to totals and, where it repeats another session, the whole transcript.", (),
                     ('session-stats SESSION', 'session-stats SESSION --format json'), _stats)
 
 
@@ -409,8 +409,9 @@ def numbers(session):
     import json
     row, asked = session.row, session.asked
     price = load_price(asked.view.store.folder)
-    tally = asked.catalog.whole_tally(row, price)
-    own = analysis.shared_keys(json.loads(row.tally or '{}'))
+    tally = json.loads(row.tally or '{}')
+    own = analysis.shared_keys(tally)
+    whole = analysis.shared_keys(asked.catalog.whole_tally(row, price))
     out = {'session_id': row.sid, 'agent': row.agent, 'project_path': row.project, 'full_path': session.sources[0].path.encode(
         'utf-8', 'surrogateescape').decode('utf-8', 'replace'), 'title': session.clean(row.title),
         'first_prompt': session.clean(row.first_prompt), 'created': iso(row.created), 'modified': iso(row.modified),
@@ -427,8 +428,8 @@ def numbers(session):
     out['leaves'] = leaves
     whole_facts = json.loads(row.tally or '{}').get('w|facts', 0)
     owned = json.loads(row.tally or '{}').get('w|owned', 0)
-    if any(own[k] != out[k] for k in ('user_prompts', 'api_calls', 'tool_calls', 'compactions', 'slash_commands', 'tokens')):
-        out['own'] = own
+    if any(own[k] != whole[k] for k in ('user_prompts', 'api_calls', 'tool_calls', 'compactions', 'slash_commands', 'tokens')):
+        out['own'], out['whole'] = own, whole
     out['inherited_facts'] = whole_facts - owned
     damaged = []
     for path, text in asked.catalog.db.execute('select path, damaged from files where session = ?', (row.id,)):
@@ -480,9 +481,10 @@ def _stats(args, out):
         for line in data['damaged'][:5]:
             out.line('  ' + clean.line(line))
         if 'own' in data:
-            o = data['own']
-            out.line('Shared with other sessions (fork, resume or copy): of this only %d prompts, %d calls, %s tokens count in totals.' % (
-                o['user_prompts'], o['api_calls'], amount(sum(o['tokens'].values()))))
+            w = data['whole']
+            out.line('Above is what this session adds to totals. The transcript also repeats another session (fork, resume or copy):'
+                     ' in all it shows %d prompts, %d calls, %s tokens.' % (
+                         w['user_prompts'], w['api_calls'], amount(sum(w['tokens'].values()))))
         for model, row in data['models'].items():
             out.line('  %s: %d calls, %s tokens' % (clean.line(model), row['api_calls'], compact(sum(row['tokens'].values()))))
         top = sorted(data['tools'].items(), key=lambda i: (-i[1]['calls'], i[0]))[:8]

@@ -320,8 +320,9 @@ class Builder(object):
         from ..records import read_at
         shards = []
         try:
-            for path, end in self.store.shards().values():
-                shards.append(schema.connect(path, True))
+            for shard, end in self.store.shards().values():
+                if isinstance(shard, str):
+                    shards.append(schema.connect(shard, True))
 
             def read_uuid(file, offset, length):
                 row = self.db.execute('select path from files where id = ?', (file,)).fetchone()

@@ -132,6 +132,9 @@ def _one_line(text):
 
 def holds_literal(text, literal):
     """True when the text holds the literal as it is, white space and case apart."""
+    if not is_ascii(text):
+        from unicodedata import normalize
+        text = normalize('NFC', text)
     low = text.casefold()
     if literal in low:
         return True

@@ -6,7 +6,7 @@ hold. "a phrase", -word, OR, prefix*, and the operators below. Anything else is 
 import re
 from collections import namedtuple
 
-from ..base.fold import tokens
+from ..base.fold import is_ascii, tokens
 
 OPERATORS = ('role', 'tool', 'project', 'agent', 'file', 'model', 'is', 'before', 'after')
 # More bare words than this are a question.
@@ -35,6 +35,9 @@ STOP_WORDS = frozenset((
 def parse(text):
     """-> Query of any text; its terms are empty when nothing in it can be searched."""
     terms, without, filters = [], [], {}
+    if not is_ascii(text):
+        from unicodedata import normalize
+        text = normalize('NFC', text)
     pending_or = False
     for piece in _PIECE.finditer(text):
         name, value, minus, phrase, star, word = piece.groups()

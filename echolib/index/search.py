@@ -1,122 +1,138 @@
 """Search over the shards: which sessions hold every term, which of their messages to show, best first.
 
 Messages are indexed, sessions are answered. Filters are part of the selection: a document that does not fit them is
-never a candidate.
+never a candidate. A message that lies in several files (fork, resume, copy) is one hit, the oldest file's.
 """
 import json
 from bisect import bisect_left
 from collections import namedtuple
+from math import log
 
 from . import matching, schema
+from .ownership import _age
 from .query import alternatives_expression
 
 # Weight of a document's kind: words that a person or the model said come first.
-_WEIGHTS = {schema.TITLE: 1.25, schema.PROMPT_DOC: 1.1, schema.REPLY_DOC: 1.0, schema.THINKING_DOC: 0.6,
+_WEIGHTS = {schema.TITLE: 1.25, schema.PROMPT_DOC: 1.1, schema.REPLY_DOC: 1.0, schema.THINKING_DOC: 0.7,
             schema.RECAP_DOC: 0.5, schema.ATTACHED_DOC: 0.4, schema.TASK_DOC: 0.4, schema.ERROR_DOC: 0.4,
             schema.CALL_DOC: 0.4, schema.RESULT_DOC: 0.35, schema.INJECTED_DOC: 0.2}
+# Documents that are ranked exactly; the rest is ordered by bm25 alone.
 _CANDIDATES = 400
-_VERIFY = 4000
+# Documents whose text is reread to check what tokens cannot say.
+_VERIFY = 3000
+PROSE, TOOLS = 'prose', 'tools'
 
 # What may be found. sessions: set of session row ids or None for all; kinds: set of document kinds or None for those
 # of the chosen tables; since, until: ms bounds or None; tools: tool output and the like too; injected: everything;
-# per_session, limit: 0 for all; recent: newest first; hide: {file id: line}: only lines before it may be shown.
-Options = namedtuple('Options', 'sessions kinds since until tools injected per_session limit recent hide accept')
+# per_session, limit: 0 for all; recent: newest first; hide: {file id: line}, only lines before it may be shown;
+# accept: a last test of a Hit, or None; behind: sessions that come last whatever their score.
+Options = namedtuple('Options', 'sessions kinds since until tools injected per_session limit recent hide accept behind')
 
-# One answer line. doc: (shard, id); score: larger is better; missing: texts of terms its session (a question: it) lacks;
-# copies: session ids that hold the same message.
+# One answer line. score: larger is better; missing: texts of the terms its session lacks (None: told from the text);
+# copies: session row ids that hold the same message.
 Hit = namedtuple('Hit', 'file session line offset length part kind time score missing copies')
 
-# total: number of sessions that answer; partial: no session holds every term; note: texts to tell the reader.
+# total: number of sessions that answer; partial: no session holds every term; notes: what to tell the reader.
 Answer = namedtuple('Answer', 'hits total partial notes')
 
 
 class Searcher(object):
     """One search over an index.
 
-    db: connection to index.db.  shards: list of (connection, docs_end).  texts: a Texts over the same index.
+    db: connection to index.db.  shards: list of (id, connection, docs_end).  texts: a Texts over the same index.
     """
 
     def __init__(self, db, shards, texts):
         self.db, self.shards, self.texts = db, shards, texts
-        self._load_files()
-
-    def _load_files(self):
-        """The document ranges of every file, by shard, in order: a document's file without a look at its row."""
-        self.ranges = []
-        self.session_of = {}
+        self.session_of, self.ranges = {}, []
         by_shard = {}
-        for file, session, shard, ranges in self.db.execute(
+        for file, session, shard, ranges in db.execute(
                 'select f.id, f.session, f.shard, f.ranges from files f join sessions s on s.id = f.session where s.copy_of is null'):
             self.session_of[file] = session
             if ranges and ranges != '[]':
                 for first, end in json.loads(ranges):
                     by_shard.setdefault(shard, []).append((first, end, file))
-        for number, _, _ in self.shards:
-            mine = sorted(by_shard.get(number, ()))
-            self.ranges.append(mine)
+        for number, _, _ in shards:
+            self.ranges.append(sorted(by_shard.get(number, ())))
+        self.rivals = set(row[0] for row in db.execute('select distinct file from rivals'))
+        self.notes = []
 
     def search(self, query, options):
         """-> Answer of a Query under Options."""
-        notes = []
         if not query.terms:
-            return Answer([], 0, False, ['nothing in the query can be searched'])
+            return Answer([], 0, False, ['nothing in this query can be searched'])
         answer = self._search(query, options)
-        if not answer.hits and not options.tools and not options.injected:
+        if options.tools or options.injected or options.kinds is not None:
+            return answer
+        if not answer.hits or answer.partial and not query.question:
             wider = self._search(query, options._replace(tools=True))
             if wider.hits and not wider.partial:
-                notes.append('found only in tool input and output')
-                return wider._replace(notes=notes + wider.notes)
-        elif answer.partial and not options.tools and not options.injected and not query.question:
-            wider = self._search(query, options._replace(tools=True))
-            if not wider.partial:
-                notes.append('all words together were found only with tool input and output')
-                return wider._replace(notes=notes + wider.notes)
+                return wider._replace(notes=wider.notes + [
+                    'found only in tool input and output' if not answer.hits else
+                    'all words together were found only with tool input and output'])
         return answer
 
     def _search(self, query, options):
-        tables = ['prose'] + (['tools'] if options.tools or options.injected else [])
-        found = [self._documents(alternatives, tables, options) for alternatives in query.terms]
-        barred = set()
+        tables = [PROSE] + ([TOOLS] if options.tools or options.injected else [])
+        if options.kinds is not None:
+            tables = [t for t in (PROSE, TOOLS) if any((k < schema.TOOL_KINDS) == (t == PROSE) for k in options.kinds)]
+        self.notes = []
+        if query.question:
+            whole = tuple(t for alternatives in query.terms for t in alternatives)
+            found = [self._documents(whole, tables, options, False)]
+        else:
+            found = [self._documents(alternatives, tables, options, True) for alternatives in query.terms]
         for term in query.without:
-            for shard, number in self._documents((term,), tables, options):
-                barred.add((shard, number))
-        if barred:
-            found = [docs - barred for docs in found]
-        sessions = [self._sessions(docs, options) for docs in found]
-        union = set()
-        for one in sessions:
-            union |= one
-        full = set.intersection(*sessions) if sessions else set()
+            barred = self._documents((term,), tables, options, True)
+            for docs in found:
+                for place in docs:
+                    drop = set(barred.get(place, ()))
+                    docs[place] = [d for d in docs[place] if d not in drop]
+        sessions = [self._sessions(docs) for docs in found]
+        copies = self._copies(found)
+        union = set().union(*sessions)
+        full = set(sessions[0]).intersection(*sessions[1:])
         partial = not full and bool(union) and len(query.terms) > 1
-        answering = union if query.question or partial else full
-        hits = self._rank(query, found, answering, full, sessions, options, partial)
-        if options.accept is not None:
-            answering = set(h.session for h in hits) if not options.limit else answering
-        return Answer(hits, len(answering), partial, [])
+        answering = union if partial or query.question else full
+        if copies:
+            answering &= self._sessions(dict((place, [d for d in set().union(*[f.get(place, ()) for f in found]) if (place[1], d) not in copies])
+                                             for place in set().union(*found)))
+        hits = self._rank(query, found, answering, sessions, copies, options, partial)
+        total = len(answering)
+        if options.accept is not None and not options.limit:
+            total = len(set(h.session for h in hits))
+        if query.question and hits:
+            partial = False if not any(h.missing for h in hits) else partial
+        return Answer(hits, total, partial, self.notes)
 
-    def _documents(self, alternatives, tables, options):
-        """-> set of (shard number, document id) that hold any of the alternatives, literally where that can be."""
-        out = set()
+    # which documents
+
+    def _documents(self, alternatives, tables, options, exact):
+        """-> {(table, shard): sorted document ids} that hold any of the alternatives.
+
+        exact: literally where any does, next to each other in a table without positions.
+        """
+        out = {}
+        literal = any(t.literal for t in alternatives)
+        apart = any(len(w) > 1 for t in alternatives for w in (t.words,) + t.other)
         for table in tables:
-            positions = table == 'prose'
-            expression = alternatives_expression(alternatives, positions)
-            for i, (number, db, end) in enumerate(self.shards):
-                for doc in self._matching(db, end, table, expression, options, i):
-                    out.add((i, doc))
-        strict = [t for t in alternatives if t.literal]
-        loose = [t for t in alternatives if len(t.words) > 1 or t.other]
-        if out and (strict or 'tools' in tables and loose):
-            out = self._verified(out, alternatives, bool(strict))
+            expression = alternatives_expression(alternatives, table == PROSE)
+            for shard in range(len(self.shards)):
+                ids = self._matching(table, shard, expression, options)
+                if ids:
+                    out[table, shard] = ids
+        if exact and out and (literal or apart and any(table == TOOLS for table, _ in out)):
+            out = self._verified(out, alternatives, literal)
         return out
 
-    def _matching(self, db, end, table, expression, options, shard):
-        where, values = self._filter(options, table)
+    def _matching(self, table, shard, expression, options):
+        number, db, end = self.shards[shard]
+        where, values = self._filter(table, options)
         if where:
-            sql = ('select d.id from %s join docs d on d.id = %s.rowid where %s match ? and d.id < ?%s order by d.id'
-                   % (table, table, table, where))
-            rows = db.execute(sql, [expression, end] + values)
+            rows = db.execute('select d.id from %s join docs d on d.id = %s.rowid where %s match ? and d.id < ?%s order by d.id'
+                              % (table, table, table, where), [expression, end] + values)
         else:
-            rows = db.execute('select rowid from %s where %s match ? and rowid < ? order by rowid' % (table, table), (expression, end))
+            rows = db.execute('select rowid from %s where %s match ? and rowid < ?' % (table, table), (expression, end))
         ids = [row[0] for row in rows]
         if not ids:
             return ids
@@ -124,52 +140,55 @@ class Searcher(object):
         keep = []
         for first, last, file in self.ranges[shard]:
             low = bisect_left(ids, first)
-            high = bisect_left(ids, last, low)
-            if high > low:
-                if options.sessions is not None and self.session_of[file] not in options.sessions:
-                    continue
-                keep.extend(ids[low:high])
+            if low < len(ids) and ids[low] < last:
+                if options.sessions is None or self.session_of[file] in options.sessions:
+                    keep.extend(ids[low:bisect_left(ids, last, low)])
         return keep
 
-    def _filter(self, options, table):
+    def _filter(self, table, options):
         where, values = '', []
-        kinds = options.kinds
-        if table == 'tools' and kinds is None and not options.injected:
-            where += ' and d.kind < ?'
-            values.append(schema.INJECTED_DOC)
-        if kinds is not None:
-            where += ' and d.kind in (%s)' % ','.join('%d' % k for k in sorted(kinds))
+        if options.kinds is not None:
+            where += ' and d.kind in (%s)' % ','.join('%d' % k for k in sorted(options.kinds))
+        elif table == TOOLS and not options.injected:
+            where += ' and d.kind < %d' % schema.INJECTED_DOC
         if options.since is not None:
             where += ' and d.time >= ?'
             values.append(options.since)
         if options.until is not None:
             where += ' and d.time < ?'
             values.append(options.until)
-        if options.hide:
-            for file, line in options.hide.items():
-                where += ' and not (d.file = ? and d.line >= ?)'
-                values.extend((file, line))
+        for file, line in options.hide.items():
+            where += ' and not (d.file = ? and d.line >= ?)'
+            values.extend((file, line))
         return where, values
 
-    def _verified(self, docs, alternatives, strict):
-        """Keep documents that hold a term as it was typed; where none does, those whose tokens stand next to each other."""
+    def _verified(self, docs, alternatives, literal):
+        """Keep what holds a term as it was typed; where nothing does, what holds its tokens next to each other."""
         patterns = [matching.pattern(t) for t in alternatives]
         literals = [t.literal for t in alternatives if t.literal]
-        exact, near = set(), set()
-        todo = sorted(docs, key=lambda d: -d[1])
-        for shard, number in todo[:_VERIFY]:
-            row = self._doc(shard, number)
-            text = self.texts.text(row[0], row[2], row[3], row[4])
-            low = matching.folded(text)
-            if any(p.search(low) for p in patterns):
-                near.add((shard, number))
-                if literals and any(matching.holds_literal(text, one) for one in literals):
-                    exact.add((shard, number))
-        if strict and exact:
-            return exact
-        if near:
-            return near
-        return set(todo[_VERIFY:]) if len(todo) > _VERIFY else set()
+        exact, near = {}, {}
+        budget = _VERIFY
+        for place, ids in docs.items():
+            table, shard = place
+            for number in reversed(ids):
+                if not budget:
+                    self.notes.append('very many places hold these words; only some were checked for the exact text')
+                    break
+                budget -= 1
+                text = self._text(shard, number)
+                low = matching.folded(text)
+                if any(p.search(low) for p in patterns):
+                    near.setdefault(place, []).append(number)
+                    if literals and any(matching.holds_literal(text, one) for one in literals):
+                        exact.setdefault(place, []).append(number)
+        best = exact if literal and exact else near
+        for ids in best.values():
+            ids.reverse()
+        return best
+
+    def _text(self, shard, number):
+        row = self._doc(shard, number)
+        return self.texts.text(row[0], row[2], row[3], row[4]) if row is not None else ''
 
     def _doc(self, shard, number):
         return self.shards[shard][1].execute(
@@ -177,97 +196,148 @@ class Searcher(object):
 
     def _file(self, shard, number):
         ranges = self.ranges[shard]
-        at = bisect_left(ranges, (number + 1,)) - 1
-        return ranges[at][2]
+        return ranges[bisect_left(ranges, (number + 1,)) - 1][2]
 
-    def _sessions(self, docs, options):
-        """-> set of session ids that hold any of the documents."""
+    def _sessions(self, docs):
+        """-> set of session ids that hold any of the documents ({(table, shard): ids})."""
         out = set()
-        by_shard = {}
-        for shard, number in docs:
-            by_shard.setdefault(shard, []).append(number)
-        for shard, numbers in by_shard.items():
-            numbers.sort()
+        for (_, shard), ids in docs.items():
+            ids = sorted(ids)
             for first, last, file in self.ranges[shard]:
-                low = bisect_left(numbers, first)
-                if low < len(numbers) and numbers[low] < last:
+                low = bisect_left(ids, first)
+                if low < len(ids) and ids[low] < last:
                     out.add(self.session_of[file])
         return out
 
-    # ranking
+    def _copies(self, found):
+        """-> {(shard, id): (shard, id) of the oldest} of documents that repeat a message of an older file."""
+        if not self.rivals:
+            return {}
+        same = {}
+        for place in set().union(*found):
+            shard = place[1]
+            for first, last, file in self.ranges[shard]:
+                if file not in self.rivals:
+                    continue
+                for docs in found:
+                    ids = docs.get(place, ())
+                    low = bisect_left(ids, first)
+                    while low < len(ids) and ids[low] < last:
+                        row = self._doc(shard, ids[low])
+                        same.setdefault((row[7], row[5], row[4]), {})[shard, ids[low]] = file
+                        low += 1
+        out, ages = {}, {}
+        for group in same.values():
+            if len(group) < 2:
+                continue
+            for file in group.values():
+                if file not in ages:
+                    ages[file] = _age(*self.db.execute('select flags, birth, last, path from files where id = ?', (file,)).fetchone())
+            oldest = min(group, key=lambda d: (ages[group[d]], d))
+            for doc in group:
+                if doc != oldest and group[doc] != group[oldest]:
+                    out[doc] = oldest
+                elif doc != oldest:
+                    # A block of records that was appended a second time.
+                    out[doc] = oldest
+        return out
 
-    def _rank(self, query, found, answering, full, sessions, options, partial):
-        counts = {}
-        total = float(sum(end for _, _, end in self.shards)) or 1.0
-        import math
-        for docs in found:
-            weight = math.log(1.0 + total / (1.0 + len(docs)))
-            for doc in docs:
-                counts[doc] = counts.get(doc, 0.0) + weight
-        if not counts:
-            return []
-        scored = self._scores(query, counts, options)
-        rows = []
-        for (shard, number), score in scored:
-            file = self._file(shard, number)
-            session = self.session_of[file]
-            if session in answering:
-                rows.append((score, shard, number, file, session))
-        if options.recent:
-            rows = [(self._doc(s, n)[6] or 0, s, n, f, session) for _, s, n, f, session in rows]
-        rows.sort(key=lambda r: (-r[0], r[1], r[2]))
-        hits, per, seen, places = [], {}, {}, {}
-        for score, shard, number, file, session in rows:
+    # in which order
+
+    def _rank(self, query, found, answering, sessions, copies, options, partial):
+        """-> list of Hits, best first."""
+        whole = {}
+        for doc in copies:
+            oldest = copies[doc]
+            whole.setdefault(oldest, set()).add(self.session_of[self._file(*doc)])
+        rows = self._scored(query, found, answering, sessions, copies, options, partial)
+        hits, per = [], {}
+        for _, score, shard, number, session in rows:
             if options.per_session and per.get(session, 0) >= options.per_session:
                 continue
             row = self._doc(shard, number)
             if row is None:
                 continue
-            same = (row[7], row[5] , row[4])
-            if same in seen:
-                # The same message in another file: a fork, a resume or a copy.
-                at = seen[same]
-                if hits[at].session != session and session not in hits[at].copies:
-                    hits[at] = hits[at]._replace(copies=hits[at].copies + (session,))
-                if not options.per_session and hits[at].session != session and options.limit == 0:
-                    pass
-                continue
-            if options.limit and len(hits) >= options.limit:
-                break
-            hit = Hit(row[0], session, row[1], row[2], row[3], row[4], row[5], row[6], score,
-                      self._missing(query, found, sessions, session, (shard, number)), ())
+            missing = () if query.question else tuple(
+                ' OR '.join(t.text for t in alternatives)
+                for alternatives, having in zip(query.terms, sessions) if session not in having)
+            if query.question:
+                low = matching.folded(self._text(shard, number))
+                missing = tuple(t.text for alternatives in query.terms for t in alternatives[:1]
+                                if not any(matching.pattern(one).search(low) for one in alternatives))
+            hit = Hit(row[0], session, row[1], row[2], row[3], row[4], row[5], row[6], score, missing,
+                      tuple(sorted(whole.get((shard, number), set()) - {session})))
             if options.accept is not None and not options.accept(hit):
                 continue
-            per[session] = per.get(session, 0) + 1
-            seen[same] = len(hits)
             hits.append(hit)
+            per[session] = per.get(session, 0) + 1
+            if options.limit and len(hits) >= options.limit:
+                break
         return hits
 
-    def _missing(self, query, found, sessions, session, doc):
-        out = []
-        for alternatives, docs, having in zip(query.terms, found, sessions):
-            if query.question and doc not in docs or not query.question and session not in having:
-                out.append(' OR '.join(t.text for t in alternatives))
-        return tuple(out)
-
-    def _scores(self, query, counts, options):
-        """-> list of ((shard, document), score): bm25 in the prose table, the weight of the terms held elsewhere."""
-        expression = ' OR '.join(alternatives_expression(a) for a in query.terms)
-        ranks = {}
-        for i, (number, db, end) in enumerate(self.shards):
-            limit = -1 if not options.limit else _CANDIDATES
-            mine = [d for s, d in counts if s == i]
-            if not mine:
+    def _scored(self, query, found, answering, sessions, copies, options, partial):
+        """-> sorted list of (order, score, shard, document, session) of the documents worth showing."""
+        everywhere = float(sum(end for _, _, end in self.shards)) or 1.0
+        held = {}
+        for docs in found:
+            weight = log(1.0 + everywhere / (1.0 + sum(len(ids) for ids in docs.values())))
+            for (table, shard), ids in docs.items():
+                for number in ids:
+                    held[shard, number] = held.get((shard, number), 0.0) + weight
+        ranks = self._bm25(query, found, held, options, partial)
+        if options.limit and not options.recent and len(held) > _CANDIDATES:
+            held = self._shortlist(held, ranks)
+        depth = dict((s, sum(1 for one in sessions if s in one)) for s in answering) if partial else {}
+        newest = None
+        rows = []
+        for (shard, number), weight in held.items():
+            if (shard, number) in copies:
                 continue
-            for doc, rank in db.execute('select rowid, rank from prose where prose match ? and rowid < ? order by rank limit ?',
-                                        (expression, end, limit)):
-                if (i, doc) in counts:
-                    ranks[i, doc] = -rank
-        out = []
-        for doc, weight in counts.items():
-            rank = ranks.get(doc)
-            out.append((doc, weight * 0.02 if rank is None else weight + rank))
-        return out
+            session = self.session_of[self._file(shard, number)]
+            if session not in answering:
+                continue
+            doc = self._doc(shard, number) if len(held) <= 4 * _CANDIDATES or options.recent else None
+            score = ranks.get((shard, number))
+            score = (weight * 0.1 if score is None else weight + score) * (_WEIGHTS.get(doc[5], 0.3) if doc else 1.0)
+            when = doc[6] if doc else None
+            rows.append([(session in options.behind, -depth.get(session, 0)), score, shard, number, session, when or 0])
+        if rows and rows[0][5]:
+            newest = max(r[5] for r in rows)
+        for row in rows:
+            if newest and row[5]:
+                # Gently: a year costs a tenth.
+                row[1] *= 1.0 - 0.1 * min(1.0, (newest - row[5]) / 31536000000.0)
+        if options.recent:
+            rows.sort(key=lambda r: (r[0], -r[5], r[2], r[3]))
+        else:
+            rows.sort(key=lambda r: (r[0], -r[1], -r[5], r[2], r[3]))
+        return [tuple(r[:5]) for r in rows]
+
+    def _shortlist(self, held, ranks):
+        """The candidates worth an exact score: the best by bm25, and what holds most where there is none."""
+        keep = set(ranks)
+        rest = sorted((d for d in held if d not in keep), key=lambda d: (-held[d], -d[1]))[:_CANDIDATES]
+        return dict((d, held[d]) for d in held if d in keep or d in set(rest))
+
+    def _bm25(self, query, found, held, options, partial):
+        """-> {(shard, id): bm25} of the best documents of the prose table."""
+        glue = ' OR ' if query.question or partial or len(query.terms) == 1 else ' AND '
+        parts = [alternatives_expression(a) for a in query.terms]
+        ranks = {}
+        for glued in ((glue, ' OR ') if glue == ' AND ' else (glue,)):
+            expression = glued.join(parts)
+            for shard, (number, db, end) in enumerate(self.shards):
+                if not any(place == (PROSE, shard) for docs in found for place in docs):
+                    continue
+                limit = -1 if not options.limit else _CANDIDATES
+                for doc, rank in db.execute('select rowid, rank from prose where prose match ? and rowid < ? order by rank limit ?',
+                                            (expression, end, limit)):
+                    if (shard, doc) in held:
+                        ranks.setdefault((shard, doc), -rank)
+            # Messages that hold every word come before sessions that hold them here and there.
+            if options.limit and len(set(self.session_of[self._file(*d)] for d in ranks)) >= options.limit:
+                break
+        return ranks
 
     # filters that need more than a document's row
 
@@ -291,8 +361,8 @@ class Searcher(object):
         term = _term(path, True)
         if term is None:
             return set()
-        options = Options(None, {schema.CALL_DOC}, None, None, True, False, 0, 0, False, {}, None)
-        return self._sessions(self._documents((term,), ['tools'], options), options)
+        options = Options(None, {schema.CALL_DOC}, None, None, True, False, 0, 0, False, {}, None, frozenset())
+        return self._sessions(self._documents((term,), [TOOLS], options, True))
 
     def uses_tool(self, name):
         """-> a test of Hits: is it a call, or a result of a call, of this tool?"""
