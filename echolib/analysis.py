@@ -127,7 +127,7 @@ class FileAnalysis(object):
                     if 'first_slash' not in profile:
                         profile['first_slash'] = event.text[:FIRST_PROMPT_CHARS]
                 elif 'first_prompt' not in profile:
-                    profile['first_prompt'] = event.text[:FIRST_PROMPT_CHARS]
+                    profile['first_prompt'] = without_images(event.text)[:FIRST_PROMPT_CHARS]
         elif kind == META:
             self._meta(event)
         elif kind == COMPACTION:
@@ -174,6 +174,14 @@ class FileAnalysis(object):
 
 def _field(text):
     return text.replace('|', '/') if '|' in text else text
+
+
+def without_images(text):
+    """A prompt's words: the marks that stand for pasted images and documents left out, unless there is nothing else."""
+    if '[image]' not in text and '[document]' not in text:
+        return text
+    words = '\n'.join(line for line in text.split('\n') if line not in ('[image]', '[document]'))
+    return words if words.strip() else text
 
 
 def is_replay(chain):

@@ -3,7 +3,7 @@ import json
 import os
 
 from . import analysis, pricing, transcript
-from .adapters import Session, Source, registry
+from .adapters import registry
 from .base import clock, paths
 from .base.errors import EchoError
 from .records import Coverage, read_records
@@ -98,8 +98,6 @@ def stats(path):
     table = pricing.load(paths.data_dir())
     facts, profiles, total = {}, [], Coverage(path)
     for source in session.sources:
-        if source.role == 'sidecar':
-            continue
         coverage = Coverage(source.path)
         one = analysis.FileAnalysis()
         if source.role != 'main' and not analysis.is_replay(source.chain):

@@ -20,6 +20,8 @@ START = datetime.datetime(2026, 3, 1, 10)
 _HEAD = 'parentUuid logicalParentUuid isSidechain'.split()
 _COMMON = 'userType entrypoint cwd sessionId version gitBranch slug'.split()
 _TAIL = 'uuid timestamp'.split()
+# Flags of user rows, which stand before those two.
+_FLAGS = 'isMeta isVisibleInTranscriptOnly isCompactSummary'.split()
 
 
 def stamp(seconds):
@@ -72,10 +74,10 @@ class Session(object):
             if name in values:
                 row[name] = values[name]
         row.update(own)
-        for name in _TAIL:
+        for name in [name for name in _FLAGS if kind == 'user' and name in values] + _TAIL:
             row[name] = values[name]
         for name in sorted(set(values) - set(_HEAD + _COMMON + middle + _TAIL)):
-            row[name] = values[name]
+            row.setdefault(name, values[name])
         for name in _COMMON:
             if name in values:
                 row.setdefault(name, values[name])

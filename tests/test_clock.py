@@ -67,12 +67,16 @@ def test_parse_time(name):
 
 
 @pytest.mark.parametrize('value', [
-    None, '', ' ', 'yesterday', 'T', '2026', '2026-03', '2026-13-01', '2026-02-30', '2025-02-29', '2026-00-10', '2026-3-2',
+    None, '', ' ', 'yesterday', 'T', '2026', '2026-03', '2026-13-01', '2026-02-30', '2025-02-29', '2026-00-10',
+    '2026-3-2',
     '0000-01-01T00:00:00Z', '2026-03-02T25:00:00Z', '2026-03-02T09:60:00Z', '2026-03-02T24:00:30.000Z',
     '2026-03-02T09:00:61Z', '2026-03-02T09:00:00+25:00', '2026-03-02T09:00:00 PST', '2026-03-02T09:00:00.Z',
-    '2026-03-02T09:00:00.1x3Z', '0001-01-01T00:00:00+05:00', '9999-12-31T23:59:59-05:00', '٢٠٢٦-٠٣-٠٢', '2026-03-02T09:00:0٠.000Z',
-    '12345678', '1' * 400, '1e12', 'nan', float('nan'), float('inf'), -float('inf'), 0, 1, -1, 4096, True, 10 ** 30, -10 ** 12,
-    b'2026-03-02T09:00:00.000Z', [], {}, ['2026-03-02T09:00:00.000Z'], {'a': 1}, object(), 1j, '2026-03-02T09:00:00' + ' ' * 9999 + 'x',
+    '2026-03-02T09:00:00.1x3Z', '0001-01-01T00:00:00+05:00', '9999-12-31T23:59:59-05:00', '٢٠٢٦-٠٣-٠٢',
+    '2026-03-02T09:00:0٠.000Z',
+    '12345678', '1' * 400, '1e12', 'nan', float('nan'), float('inf'), -float('inf'), 0, 1, -1, 4096, True, 10 ** 30,
+    -10 ** 12,
+    b'2026-03-02T09:00:00.000Z', [], {}, ['2026-03-02T09:00:00.000Z'], {'a': 1}, object(), 1j,
+    '2026-03-02T09:00:00' + ' ' * 9999 + 'x',
 ])
 def test_parse_time_refuses(value):
     assert clock.parse_time(value) is None
@@ -107,7 +111,7 @@ def test_format_time():
 
 
 def test_format_and_parse_agree_on_every_day_of_4000_years():
-    for days in range(clock.days_from_civil(1, 1, 1), clock.days_from_civil(4001, 1, 1), 97):
+    for days in range(clock.days_from_civil(1, 1, 1), clock.days_from_civil(4001, 1, 1), 397):
         assert clock.days_from_civil(*clock.civil_from_days(days)) == days
         assert clock.parse_time(clock.format_time(days * DAY + 1)) == days * DAY + 1
         assert tuple(time.gmtime(days * 86400)[:3]) == clock.civil_from_days(days)
@@ -125,7 +129,8 @@ def test_zone_of_an_offset(name):
     assert clock.zone(z.name).offset(0) == OFFSETS[name]
 
 
-@pytest.mark.parametrize('name', ['', ' ', 'Mars/Olympus', '../../etc/passwd', '/etc/passwd', 'Europe', 'Europe/../UTC', '+25:00',
+@pytest.mark.parametrize('name', ['', ' ', 'Mars/Olympus', '../../etc/passwd', '/etc/passwd', 'Europe',
+                                  'Europe/../UTC', '+25:00',
                                   '+1:75', 'zone.tab', 'a' * 500, 'Europe/Berlin\0', '٣'])
 def test_zone_refuses(name):
     with pytest.raises(UsageError) as e:
@@ -154,7 +159,8 @@ def zones(tmp_path, monkeypatch):
     """A database of our own, found before the system's."""
     monkeypatch.setenv('PYTHONTZPATH', str(tmp_path))
     monkeypatch.setattr(clock, '_zones', {})
-    _tzif(tmp_path / 'Test' / 'Berlin', [(1000000000, 1), (1100000000, 0)], [3600, 7200], b'CET-1CEST,M3.5.0,M10.5.0/3')
+    _tzif(tmp_path / 'Test' / 'Berlin', [(1000000000, 1), (1100000000, 0)], [3600, 7200],
+          b'CET-1CEST,M3.5.0,M10.5.0/3')
     _tzif(tmp_path / 'Test' / 'Sydney', [], [36000], b'AEST-10AEDT,M10.1.0,M4.1.0/3')
     _tzif(tmp_path / 'Test' / 'Old', [(0, 1)], [-100, 7200], b'', version=b'1')
     _tzif(tmp_path / 'Test' / 'Fixed', [(0, 1)], [0, 20700], b'<+0545>-5:45')
@@ -217,13 +223,14 @@ def test_zone_names_in_another_case_and_damaged_files(zones):
 def test_own_reader_agrees_with_zoneinfo():
     zoneinfo = pytest.importorskip('zoneinfo')
     from datetime import datetime, timedelta
-    for name in ('Europe/Berlin', 'America/Los_Angeles', 'Asia/Kolkata', 'Africa/Casablanca', 'Pacific/Apia', 'Europe/Dublin',
+    for name in ('Europe/Berlin', 'America/Los_Angeles', 'Asia/Kolkata', 'Africa/Casablanca', 'Pacific/Apia',
+                 'Europe/Dublin',
                  'Australia/Lord_Howe', 'America/Sao_Paulo', 'Asia/Tehran', 'Antarctica/Troll'):
         own = clock._file_zone(name)
         if own is None:
             pytest.skip('no zone files on this system')
         info = zoneinfo.ZoneInfo(name)
-        for seconds in range(-3000000000, 8000000000, 9876543):
+        for seconds in range(-3000000000, 8000000000, 19876543):
             local = info.fromutc((datetime(1970, 1, 1) + timedelta(seconds=seconds)).replace(tzinfo=info))
             assert own.offset(seconds * 1000) == local.utcoffset().total_seconds(), (name, seconds)
             wall = datetime(1970, 1, 1) + timedelta(seconds=seconds)
@@ -287,8 +294,10 @@ def test_days_weeks_months():
     assert clock.local_hour(None, z) is None and clock.week_of(None, z) == ('', '')
 
 
-WEEKS = {'2027-01-01': ('2026-W53', '2026-12-28'), '2024-12-30': ('2025-W01', '2024-12-30'), '2021-01-03': ('2020-W53', '2020-12-28'),
-         '2026-01-01': ('2026-W01', '2025-12-29'), '2023-01-01': ('2022-W52', '2022-12-26'), '1970-01-01': ('1970-W01', '1969-12-29')}
+WEEKS = {'2027-01-01': ('2026-W53', '2026-12-28'), '2024-12-30': ('2025-W01', '2024-12-30'),
+         '2021-01-03': ('2020-W53', '2020-12-28'),
+         '2026-01-01': ('2026-W01', '2025-12-29'), '2023-01-01': ('2022-W52', '2022-12-26'),
+         '1970-01-01': ('1970-W01', '1969-12-29')}
 
 
 @pytest.mark.parametrize('day', sorted(WEEKS))
@@ -337,7 +346,8 @@ def test_a_day_of_23_hours(zones):
     assert until - since == 23 * HOUR
 
 
-@pytest.mark.parametrize('text', ['', ' ', 'soon', '7', '7x', '-7d', '7d7d', '2026-02-30', '2026-13', '2026', '04.07.2026', '2026-07-04T99:00'])
+@pytest.mark.parametrize('text', ['', ' ', 'soon', '7', '7x', '-7d', '7d7d', '2026-02-30', '2026-13', '2026',
+                                  '04.07.2026', '2026-07-04T99:00'])
 def test_parse_bound_refuses_with_examples(text):
     with pytest.raises(UsageError) as e:
         clock.parse_bound(text, clock.UTC, NINE)
@@ -345,7 +355,8 @@ def test_parse_bound_refuses_with_examples(text):
 
 
 AGES = {0: 'just now', 59999: 'just now', 5 * 60000: '5 min ago', 3 * HOUR + 1: '3 h ago', 25 * HOUR: '1 day ago',
-        2 * DAY: '2 days ago', 30 * DAY - 1: '29 days ago', 30 * DAY: '2026-01-31', -1: '2026-03-02 (after this clock)',
+        2 * DAY: '2 days ago', 30 * DAY - 1: '29 days ago', 30 * DAY: '2026-01-31',
+        -1: '2026-03-02 (after this clock)',
         -36868 * DAY: '2127-02-09 (after this clock)'}
 
 
@@ -359,7 +370,8 @@ def test_human_age_without_a_time_and_in_a_zone():
     assert clock.human_age(NINE - 40 * DAY - 10 * HOUR, NINE, clock.zone('-12:00')) == '2026-01-20'
 
 
-DURATIONS = {None: '', 0: '0 s', -5000: '0 s', 1: '1 ms', 850: '850 ms', 1000: '1 s', 45999: '45 s', 60000: '1 min', 303000: '5 min 3 s',
+DURATIONS = {None: '', 0: '0 s', -5000: '0 s', 1: '1 ms', 850: '850 ms', 1000: '1 s', 45999: '45 s', 60000: '1 min',
+             303000: '5 min 3 s',
              3600000: '1 h', 11520000: '3 h 12 min', 3605000: '1 h', 90000000: '1 day 1 h', 187200000: '2 days 4 h'}
 
 

@@ -81,14 +81,16 @@ def test_cell():
 def test_clean_surrogates():
     same = 'déjà 我们 \U0001f600'
     assert text.clean_surrogates(same) is same
-    for given, expected in (('a\udc80b', 'a\ufffdb'), ('\ud83d\ude00', '\U0001f600'), ('\ud800\ud800x', '\ufffd\ufffdx'),
+    for given, expected in (('a\udc80b', 'a\ufffdb'), ('\ud83d\ude00', '\U0001f600'), ('\ud800\ud800x',
+                                                                                       '\ufffd\ufffdx'),
                             ('\ude00\ud83d', '\ufffd\ufffd')):
         assert text.clean_surrogates(given) == expected
     for code in range(0xd800, 0xe000, 7):
         text.clean_surrogates('x%sy' % chr(code)).encode('utf-8')
 
 
-WIDTHS = {'': 0, 'abc': 3, '日本語': 6, 'ｆｕｌｌ': 8, 'e\u0301': 1, FAMILY: 2, HEART: 2, '\u2764': 1, '👍🏽': 2, '🇩🇪🇫🇷': 4, '1\ufe0f\u20e3': 2,
+WIDTHS = {'': 0, 'abc': 3, '日本語': 6, 'ｆｕｌｌ': 8, 'e\u0301': 1, FAMILY: 2, HEART: 2, '\u2764': 1, '👍🏽': 2, '🇩🇪🇫🇷': 4,
+          '1\ufe0f\u20e3': 2,
           '한국': 4, '\u1112\u1161\u11ab': 2, '🥹': 2, 'नमस्ते': 4, 'a\u200b': 1, '…': 1, 'Ж': 1, PERSIAN: 7, 'का': 2}
 
 
@@ -131,14 +133,20 @@ def test_clip_counts_characters():
 
 NEUTRALISED = [
     '</recalled-history>', '</Recalled-History >', '< / recalled - history >', '</recalled>', '<\n/recalled-history>',
-    '<' + ' ' * 500 + '/recalled-history>', '<system-reminder>', '</SYSTEM_REMINDER>', '<system reminder>', '<System\u2010Reminder>',
-    '<command-name>', '</command-message>', '<command-args>', '<local-command-stdout>', '<function_calls>', '</function_results>',
-    '<invoke name="x">', '<foo:antml>', '<invoke name="Bash">', '<invoke>', '<parameter name="x">', '<system>', '</ human >',
-    '<assistant>', '<tool_use>', '<task-notification>', '<user-prompt-submit-hook>', '<|im_start|>', '\uff1c/recalled-history\uff1e',
+    '<' + ' ' * 500 + '/recalled-history>', '<system-reminder>', '</SYSTEM_REMINDER>', '<system reminder>',
+    '<System\u2010Reminder>',
+    '<command-name>', '</command-message>', '<command-args>', '<local-command-stdout>', '<function_calls>',
+    '</function_results>',
+    '<invoke name="x">', '<foo:antml>', '<invoke name="Bash">', '<invoke>', '<parameter name="x">', '<system>',
+    '</ human >',
+    '<assistant>', '<tool_use>', '<task-notification>', '<user-prompt-submit-hook>', '<|im_start|>',
+    '\uff1c/recalled-history\uff1e',
     '<\u017fystem-reminder>', '<_recalled-history>', '<functions>',
 ]
-KEPT = ['a < b and c > d', '<div class="system">', 'List<System>', 'vector<function>', '<userId>', '<systemd>', '<T>', '1<2', '<', '<<', '</',
-        '<https://example.org/recalled>', '<user>', 'x <- y', 'system-reminder', '&lt;system-reminder&gt;', '<!-- system -->']
+KEPT = ['a < b and c > d', '<div class="system">', 'List<System>', 'vector<function>', '<userId>', '<systemd>',
+        '<T>', '1<2', '<', '<<', '</',
+        '<https://example.org/recalled>', '<user>', 'x <- y', 'system-reminder', '&lt;system-reminder&gt;',
+        '<!-- system -->']
 
 
 @pytest.mark.parametrize('tag', NEUTRALISED)
@@ -171,8 +179,9 @@ def test_fence_attributes_cannot_leave_their_quotes():
 
 def test_work_grows_with_the_text():
     """Nothing is superlinear: long runs of what each expression starts with come back at once."""
-    for unit in ('<', '< ', '</', '<a', '<a:', '<system', '\x1b', '\u200d', '\ufe0f', '\r', ' ', '\ud800', '\U0001f1e6', '\u0301'):
-        given = unit * (20000 // len(unit))
+    for unit in ('<', '< ', '</', '<a', '<a:', '<system', '\x1b', '\u200d', '\ufe0f', '\r', ' ', '\ud800',
+                 '\U0001f1e6', '\u0301'):
+        given = unit * (8000 // len(unit))
         text.fence(given, 'a', 'b')
         text.printable(given)
         text.cut(given, 80)

@@ -5,8 +5,10 @@ Protocol of an adapter module:
     STORES           tuple of Store: every known place of this agent, also those that are not read, and why
     PARSER_VERSION   int, raised when the same bytes give other events
     roots(environ)   -> list of existing or configured root folders, environment variables first
-    discover(root, problems)  -> iterator of Session, by stat and directory listing only; folders that cannot be
-                     listed are appended to problems as (path, reason)
+    scan(root, problems)      -> iterator of (path, size, mtime_ns, role, chain, session id, folder), by stat and
+                     directory listing only; folders that cannot be listed are appended to problems as (path, reason)
+    discover(root, problems)  -> the same as Sessions
+    session_at(path) -> Session with the whole tree of one transcript
     owns(path)       -> bool: does this path look like one of this agent's files (names before content)
     head(path)       -> dict of facts needed to place a loose file (session id), read from its first records
     read(source, coverage, offset, line, state)  -> iterator of lists of Event, one list a record; state (dict of plain
@@ -20,7 +22,7 @@ from collections import namedtuple
 
 Store = namedtuple('Store', 'id pattern read note')
 
-# A file of a session tree. role: main, agent, loose (an agent file that only its content ties to a session), sidecar.
+# A file of a session tree. role: main, agent, loose (an agent file that only its content ties to a session).
 Source = namedtuple('Source', 'path role chain session size mtime_ns')
 # A session as found on disk: the id it is asked for by, its root, the folder that groups it, its files (main first).
 Session = namedtuple('Session', 'agent root id folder sources')

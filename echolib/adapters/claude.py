@@ -3,14 +3,10 @@
 Layouts (client builds 1.0 to 2.1.332): <root>/projects/<key>/<id>.jsonl, subagents inline, as agent-*.jsonl beside the
 main file (2.0.x) or under <id>/subagents/** (2.1.14 and later), large tool output under <id>/tool-results/.
 """
-import json
 import os
-import re
 
 from ..base import paths
-from ..records import parse_line, read_records
 from . import Session, Source, Store
-from .claude_parse import Parser, is_noise_line
 
 NAME = 'claude'
 PARSER_VERSION = 1
@@ -25,8 +21,8 @@ STORES = (
     Store('claude.todos', 'todos/, tasks/, plans/', False, 'task lists and plans, not conversation'),
     Store('claude.foreign_transcripts', 'transcripts/ses_*.jsonl', False, "another agent's plugin writes these"),
 )
-_AGENT = re.compile(r'agent-(.+)\.jsonl$')
 _SUFFIX = '.jsonl'
+_AGENT_HEAD = 'agent-'
 
 
 def roots(environ=os.environ):
@@ -58,6 +54,7 @@ def owns(path):
         return True
     if not os.path.isfile(path):    # opening a pipe would wait for its writer
         return False
+    from ..records import parse_line
     try:
         with open(path, 'rb') as handle:
             for _ in range(20):
@@ -75,6 +72,11 @@ def owns(path):
     return False
 
 
+def _agent_id(name):
+    """-> the id in a subagent's file name, '' for any other name."""
+    return name[6:-6] if name.startswith(_AGENT_HEAD) and name.endswith(_SUFFIX) else ''
+
+
 def _listing(path, problems):
     """The entries of a folder; [] and a problem when it cannot be listed."""
     try:
@@ -85,127 +87,121 @@ def _listing(path, problems):
         return []
 
 
-def _source(entry, role, chain, session):
-    """-> Source of a directory entry, None when it is no ordinary file or is gone."""
-    try:
-        if not entry.is_file():
-            return None
-        stat = entry.stat()
-    except OSError:
-        return None
-    return Source(entry.path, role, chain, session, stat.st_size, stat.st_mtime_ns)
+def scan(root, problems):
+    """Yield (path, size, mtime_ns, role, chain, session, folder) of every transcript under a root.
 
-
-def discover(root, problems):
-    """Yield the Sessions under a root, by listing folders and stat alone.
-
-    problems: list that gets (path, reason) for each folder that cannot be listed; a missing projects folder is one.
-    A Session with id None holds one loose agent file (its records name the session, see head).
+    By folder listings and stat alone. problems: list that gets (path, reason) for each folder that cannot be listed; a
+    missing projects folder is one. role is main, agent or loose (an agent file whose session, None here, only its
+    records name: see head).
     """
     projects = os.path.join(root, 'projects')
+    real_projects = None
     seen = set()
     for folder in _listing(projects, problems):
         if folder.is_symlink():
-            real, top = os.path.realpath(folder.path), os.path.realpath(projects)
+            real_projects = real_projects or os.path.realpath(projects)
+            real = os.path.realpath(folder.path)
             # Its target is visited in its own place, or leads back up.
-            if _within(real, top) or _within(top, real) or real in seen:
+            if (real + os.sep).startswith(real_projects + os.sep) or (real_projects + os.sep).startswith(real + os.sep) or real in seen:
                 continue
             seen.add(real)
-        if _is_folder(folder):
-            for session in _project(root, folder, problems):
-                yield session
-
-
-def _within(path, folder):
-    return path == folder or path.startswith(os.path.join(folder, ''))
-
-
-def _is_folder(entry):
-    try:
-        return entry.is_dir()
-    except OSError:     # a link to itself, or into a place that cannot be looked at
-        return False
-
-
-def _project(root, folder, problems):
-    mains, folders = {}, {}
-    for entry in _listing(folder.path, problems):
-        name = entry.name
-        if name.endswith(_SUFFIX) and name != _SUFFIX:
-            if entry.is_symlink() and _listed_elsewhere(os.path.realpath(entry.path), folder.path):
+        try:
+            if not folder.is_dir():
                 continue
-            agent = _AGENT.match(name)
-            if agent:
-                source = _source(entry, 'loose', agent.group(1), None)
-                if source is not None:
-                    yield Session(NAME, root, None, folder.name, (source,))
+        except OSError:
+            # Gone, or a link that leads nowhere.
+            continue
+        for found in _project(folder.name, folder.path, problems):
+            yield found
+
+
+def _project(folder, path, problems):
+    folders = []
+    for entry in _listing(path, problems):
+        name = entry.name
+        if name.endswith(_SUFFIX):
+            try:
+                if entry.is_symlink() and os.path.dirname(os.path.realpath(entry.path)) == os.path.realpath(path):
+                    continue
+                if not entry.is_file():
+                    continue
+                stat = entry.stat()
+            except OSError:
+                # Removed since the folder was listed.
+                continue
+            if name.startswith(_AGENT_HEAD):
+                yield entry.path, stat.st_size, stat.st_mtime_ns, 'loose', name[6:-6], None, folder
             else:
-                source = _source(entry, 'main', '', name[:-6])
-                if source is not None:
-                    mains[name[:-6]] = source
-        elif '.' not in name and _is_folder(entry):
-            folders[name] = entry.path
-    for name, source in mains.items():
-        files = [source]
-        path = folders.pop(name, None)
-        if path is not None:
-            _subagents(os.path.join(path, 'subagents'), name, files, problems, 0)
-        yield Session(NAME, root, name, folder.name, tuple(files))
-    for name, path in folders.items():
-        # The parent transcript is often gone (cleaned up): the tree stands without it.
-        files = []
-        _subagents(os.path.join(path, 'subagents'), name, files, problems, 0)
-        if any(f.role == 'agent' for f in files):
-            yield Session(NAME, root, name, folder.name, tuple(files))
+                yield entry.path, stat.st_size, stat.st_mtime_ns, 'main', '', name[:-6], folder
+        elif '.' not in name and name != 'memory':
+            folders.append(entry)
+    for entry in folders:
+        for found in _subagents(os.path.join(entry.path, 'subagents'), entry.name, folder, problems, 0):
+            yield found
 
 
-def _listed_elsewhere(target, folder):
-    """True when the target of a link is a transcript that stands in this project folder or in another one."""
-    where = os.path.dirname(target)
-    return target.endswith(_SUFFIX) and (
-        where == os.path.realpath(folder) or os.path.dirname(where) == os.path.realpath(os.path.dirname(folder)))
-
-
-def _subagents(path, session, files, problems, depth):
+def _subagents(path, session, folder, problems, depth):
     try:
         with os.scandir(path) as entries:
             found = list(entries)
     except FileNotFoundError:
         return
+    except NotADirectoryError:
+        return
     except OSError as error:
-        if not isinstance(error, NotADirectoryError):
-            problems.append((path, error.strerror or str(error)))
+        problems.append((path, error.strerror or str(error)))
         return
     for entry in found:
-        agent = _AGENT.match(entry.name)
-        if agent:
-            source = _source(entry, 'agent', agent.group(1), session)
-            if source is not None:
-                files.append(source)
-        elif entry.name.endswith('.meta.json'):
-            source = _source(entry, 'sidecar', entry.name[6:-10], session)
-            if source is not None:
-                files.append(source)
-        elif '.' not in entry.name and depth < 8 and entry.is_dir(follow_symlinks=False):
-            _subagents(entry.path, session, files, problems, depth + 1)
+        chain = _agent_id(entry.name)
+        try:
+            if chain:
+                if entry.is_file():
+                    stat = entry.stat()
+                    yield entry.path, stat.st_size, stat.st_mtime_ns, 'agent', chain, session, folder
+            elif '.' not in entry.name and depth < 8 and entry.is_dir(follow_symlinks=False):
+                for inner in _subagents(entry.path, session, folder, problems, depth + 1):
+                    yield inner
+        except OSError:
+            # Removed since the folder was listed.
+            continue
+
+
+def discover(root, problems):
+    """Yield the Sessions under a root, by listing folders and stat alone (see scan).
+
+    A Session with id None holds one loose agent file. The parent transcript of subagents is often gone (cleaned up):
+    their tree stands without it.
+    """
+    trees = {}
+    for path, size, mtime, role, chain, session, folder in scan(root, problems):
+        source = Source(path, role, chain, session, size, mtime)
+        if session is None:
+            yield Session(NAME, root, None, folder, (source,))
+        else:
+            trees.setdefault((folder, session), []).append(source)
+    for folder, session in trees:
+        files = trees[folder, session]
+        files.sort(key=lambda f: (f.role != 'main', f.path))
+        yield Session(NAME, root, session, folder, tuple(files))
 
 
 def session_at(path):
     """-> Session with the whole tree of the transcript at `path` (a main file, or one subagent's)."""
     folder, name = os.path.split(path)
-    agent = _AGENT.match(name)
+    agent = _agent_id(name)
     if agent:
         role = 'agent' if os.sep + 'subagents' + os.sep in path else 'loose'
         sid = head(path).get('session') if role == 'loose' else session_folder(Source(path, role, '', '', 0, 0)).rsplit(os.sep, 1)[-1]
-        return Session(NAME, '', sid, os.path.basename(folder), (Source(path, role, agent.group(1), sid, 0, 0),))
+        return Session(NAME, '', sid, os.path.basename(folder), (Source(path, role, agent, sid, 0, 0),))
     sid = name[:-6] if name.endswith(_SUFFIX) else name
     files = [Source(path, 'main', '', sid, 0, 0)]
     problems = []
-    _subagents(os.path.join(folder, sid, 'subagents'), sid, files, problems, 0)
-    for entry in sorted(_listing(folder, problems), key=lambda e: e.name):
-        loose = _AGENT.match(entry.name)
+    for found in _subagents(os.path.join(folder, sid, 'subagents'), sid, '', problems, 0):
+        files.append(Source(found[0], 'agent', found[4], sid, found[1], found[2]))
+    for entry in _listing(folder, problems):
+        loose = _agent_id(entry.name)
         if loose and head(entry.path).get('session') == sid:
-            files.append(Source(entry.path, 'loose', loose.group(1), sid, 0, 0))
+            files.append(Source(entry.path, 'loose', loose, sid, 0, 0))
     files[1:] = sorted(files[1:], key=lambda s: s.path)
     return Session(NAME, os.path.dirname(os.path.dirname(folder)), sid, os.path.basename(folder), tuple(files))
 
@@ -216,6 +212,7 @@ def head(path):
     2.0.77 starts warm-up agents under a throw-away id whose own file stays empty, and names the real session a record
     later; so a session whose main file holds something wins.
     """
+    from ..records import read_records
     first = None
     folder = os.path.dirname(path)
     try:
@@ -242,8 +239,8 @@ def read(source, coverage, offset=0, line=0, state=None, noise=False):
     state: where and how an earlier reading ended (state is changed in place).  noise=True decodes bookkeeping lines
     too.  Raises OSError when the file cannot be opened.
     """
-    if source.role == 'sidecar':
-        return
+    from ..records import read_records
+    from .claude_parse import Parser, is_noise_line
     state = {} if state is None else state
     parser = Parser(coverage, 'main' if source.role == 'main' else 'agent', source.chain, source.session, state)
     make = parser.events
@@ -254,6 +251,7 @@ def read(source, coverage, offset=0, line=0, state=None, noise=False):
 def events_at(source, offset, length, state=None):
     """-> list of events of the one line at `offset`, as read() gives them (turn numbers apart)."""
     from ..records import Coverage, Record, read_at
+    from .claude_parse import Parser
     parser = Parser(Coverage(source.path), 'main' if source.role == 'main' else 'agent', source.chain, source.session,
                     dict(state or ()))
     out = []
@@ -295,6 +293,7 @@ def spill_text(path, limit=0):
         raw = handle.read(limit) if limit else handle.read()
     text = raw.decode('utf-8', 'replace')
     if path.endswith('.json'):
+        import json
         try:
             from .claude_parse import result_text
             return result_text(json.loads(text))
@@ -305,6 +304,7 @@ def spill_text(path, limit=0):
 
 def agent_facts(path):
     """-> dict of a subagent's sidecar (agentType, description, toolUseId, ...); {} when it cannot be read."""
+    import json
     try:
         with open(path, 'rb') as handle:
             value = json.loads(handle.read().decode('utf-8', 'replace'))
@@ -328,6 +328,8 @@ def branches(path):
 
     Going back (Esc Esc) gives one row several prompts as children; the newest one leads on.
     """
+    from ..records import read_records
+    from .claude_parse import is_noise_line
     from .claude_user import is_real_prompt
     parent, order, prompts, near = {}, [], [], {}
     for record in read_records(path, skip=is_noise_line):
@@ -355,6 +357,7 @@ def branches(path):
 
 def file_versions(path):
     """-> {path: highest version} of the files whose backups the session's snapshots name."""
+    from ..records import read_records
     out = {}
     for record in read_records(path):
         data = record.data
@@ -374,6 +377,8 @@ def file_versions(path):
 
 def inherited(path, session):
     """-> number of rows in a main file that say they are another session's (copied by a fork)."""
+    from ..records import read_records
+    from .claude_parse import is_noise_line
     count = 0
     for record in read_records(path, skip=is_noise_line):
         named = record.data.get('sessionId')

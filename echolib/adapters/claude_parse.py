@@ -239,7 +239,7 @@ class Parser(object):
 
     def _assistant(self, data, line, offset, length):
         message = data.get('message')
-        if type(message) is not dict or 'content' not in message:
+        if type(message) is not dict or 'content' not in message or not ('role' in message or 'id' in message or 'model' in message):
             return self._drift(data, 'assistant record without a message', line, offset, length)
         content = message.get('content')
         if type(content) is str:
@@ -406,21 +406,21 @@ class Parser(object):
         time = parse_time(data.get('timestamp'))
         uuid = _word(data.get('uuid')) or '%s:%d' % (self.place, offset)
         content = _word(data.get('content'))
+        chain = self._chain_of(data)
         if subtype == 'compact_boundary':
             meta = data.get('compactMetadata')
             meta = meta if type(meta) is dict else {}
             what = Compaction(_word(meta.get('trigger')), _count(meta.get('preTokens')) or None)
-            return [self._event(COMPACTION, what.trigger, time, uuid, None, content, what, line, offset, length, 0,
-                                self._chain_of(data))]
+            return [self._event(COMPACTION, what.trigger, time, uuid, None, content, what, line, offset, length, 0, chain)]
         if subtype == 'api_error':
-            return [self._event(META, 'retry', time, uuid, None, '', None, line, offset, length, 0)]
-        if subtype == 'local_command':
-            return [self._event(INJECTED, 'command_output', time, uuid, None, content, None, line, offset, length, 0)] if content else []
+            return [self._event(META, 'retry', time, uuid, None, '', None, line, offset, length, 0, chain)]
+        if subtype == 'local_command' and content:
+            return [self._event(INJECTED, 'command_output', time, uuid, None, content, None, line, offset, length, 0, chain)]
         if subtype == 'away_summary' and content:
-            return [self._event(INJECTED, RECAP, time, uuid, None, content, 'away', line, offset, length, 0)]
+            return [self._event(INJECTED, RECAP, time, uuid, None, content, 'away', line, offset, length, 0, chain)]
         if content and subtype in ('', 'informational', 'scheduled_task_fire', 'memory_saved', 'model_refusal_fallback',
                                    'model_fallback', 'instruction_size_warning', 'session_writes_lost'):
-            return [self._event(INJECTED, subtype or 'notice', time, uuid, None, content, None, line, offset, length, 0)]
+            return [self._event(INJECTED, subtype or 'notice', time, uuid, None, content, None, line, offset, length, 0, chain)]
         return []
 
     def _title(self, data, line, offset, length):

@@ -14,8 +14,7 @@ def merged(agent, sources, coverages=None):
     adapter = registry.get(agent)
     streams = []
     for place, source in enumerate(sources):
-        if source.role != 'sidecar':
-            streams.append(_keyed(adapter, source, place, coverages))
+        streams.append(_keyed(adapter, source, place, coverages))
     for _, _, _, source, event in heapq.merge(*streams, key=_order):
         yield source, event
 

@@ -10,15 +10,22 @@ import re
 FOLD_VERSION = 1
 
 _RUN = re.compile('[^\x00-\x7f]+')
-# Chinese, Japanese, Korean, and the South-East Asian scripts that write no gaps: one token a character,
-# so that any part of a sentence is a phrase of the index.
-_SINGLE = re.compile(
-    '([\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3031-\u3035\u3041-\u3096\u309d-\u309f\u30a1-\u30fa'
-    '\u30fc-\u312f\u3131-\u318e\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff'
-    '\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0edf\u1000-\u109f\u1780-\u17d3'
-    '\U00020000-\U0003ffff])')
+# Chinese, Japanese, Korean, and the South-East Asian scripts that write no gaps: one token a character, so that any
+# part of a sentence is a phrase of the index. First and last code points, in order.
+_SINGLE = (
+    (0x0E01, 0x0E3A), (0x0E40, 0x0E4E), (0x0E81, 0x0EDF), (0x1000, 0x109F), (0x1100, 0x11FF), (0x1780, 0x17D3),
+    (0x2E80, 0x2FDF), (0x3005, 0x3007), (0x3021, 0x3029), (0x3031, 0x3035), (0x3041, 0x3096), (0x309D, 0x309F),
+    (0x30A1, 0x30FA), (0x30FC, 0x312F), (0x3131, 0x318E), (0x31A0, 0x31BF), (0x31F0, 0x31FF), (0x3400, 0x4DBF),
+    (0x4E00, 0x9FFF), (0xA960, 0xA97F), (0xAC00, 0xD7A3), (0xF900, 0xFAFF), (0x20000, 0x3FFFF))
 # Emoji and pictographs become private-use letters: a symbol the tokeniser would drop is a word here.
-_EMOJI = re.compile('[\u2600-\u27bf\u2b50\u2b55\U0001f000-\U0001faff]')
+_EMOJI = ((0x2600, 0x27BF), (0x2B50, 0x2B50), (0x2B55, 0x2B55), (0x1F000, 0x1FAFF))
+
+
+def _within(code, ranges):
+    for first, last in ranges:
+        if first <= code <= last:
+            return True
+    return False
 
 
 class _Folds(dict):
@@ -47,9 +54,9 @@ def _fold_char(char):
                     out.append(piece)
                 elif kind != 'Mn':
                     out.append(' ')
-        elif _SINGLE.match(part):
+        elif _within(code, _SINGLE):
             out.append(' ' + part + ' ')
-        elif _EMOJI.match(part):
+        elif _within(code, _EMOJI):
             out.append(' ' + chr(0xF0000 + (code & 0xFFFF)) + ' ')
         else:
             kind = category(part)
@@ -111,4 +118,5 @@ def tokens(text):
     return _TOKEN.findall(fold(text).lower())
 
 
-_TOKEN = re.compile('[a-z0-9\x80-\U0010ffff]+')
+# Everything but the ASCII characters that are neither letter nor digit (a class that reaches past U+FFFF compiles slowly).
+_TOKEN = re.compile('[^\x00-/:-`{-\x7f]+')

@@ -179,17 +179,19 @@ _NO_VALUES = frozenset(
     b'unknown optional required missing invalid empty unset default input output value values type types list dict map '
     b'array buffer include omit same-origin basic bearer digest enter prompt stdin env environ enabled disabled yes no '
     b'auto on off new old this self test never always char varchar record function async await return'.split())
-# Templates, variables, code, paths and addresses; at the start of a value.
+# What stands for a value instead of being one, from its start on: templates, paths, addresses, ids of messages.
+_STAND_IN = (br'\$[({]|\$\w+\Z|\{[\w. {}]*\}\Z|<[^<>]*>\Z|\[redacted|\[[\w: -]*\]?\Z|%(?:[sr]\Z|\(|\w+%\Z)|'
+             br'(?:~|\.{1,2})?/(?:[a-z0-9_.-]+/)*[a-z0-9_.-]*\Z|[A-Za-z]:\\|https?://|file:|'
+             br'(?:msg|toolu|req|call|resp)_[A-Za-z0-9]')
+# The same without quotes round it, where it may also be code.
 _REFERENCE = (br'[$<{%*(\[&@`#]|\\|(?:process|os|env|self|this|args|config|settings|secrets|options|opts|params|props|'
-              br'req|request|ctx|context|event|state)\??[.\[]|'
-              br'(?:~|\.{1,2})?/(?:[a-z0-9_.-]+/)*[a-z0-9_.-]*\Z|[A-Za-z]:\\|'
-              br'https?://|file:|(?:msg|toolu|req|call|resp)_[A-Za-z0-9]|[A-Za-z_][\w.]*[(\[{]')
+              br'req|request|ctx|context|event|state)\??[.\[]|[A-Za-z_][\w.]*[(\[{]|') + _STAND_IN
 # Words before 'token' that count or mark tokens; before 'key', those that promise a secret and those that do not.
 _NO_TOKENS = frozenset(b'page next continuation cancel cancellation cursor eos bos pad unk stop sep cls mask max min '
                        b'num sync per prev start end special first last input output total'.split())
 _SECRET_KEYS = tuple(b'api access secret private auth account encrypt encryption decryption sign signing master '
-                     b'service role session subscription storage license deploy admin client app application consumer shared '
-                     b'webhook anon jwt hmac aes'.split())
+                     b'service role session subscription storage license deploy admin client app application consumer '
+                     b'shared webhook anon jwt hmac aes'.split())
 _NO_KEYS = (b'pub', b'primary', b'foreign', b'cache', b'sort', b'partition', b'hash', b'object', b'idempotency', b'row',
             b'unique', b'group', b'host')
 _ENDINGS = frozenset(b'prod production dev test staging live value b base plain old new v'.split())
@@ -267,11 +269,11 @@ def _judge(raw, low, at, m, found):
         name = b'_'.join(raw[max(0, start - 8):start].split()[-1:] + [name])
     kind = _name_kind(name)
     closing, sign, quote = m.groups()
-    if not kind or not sign and not name.startswith(b'--'):
+    if low.endswith(b'[redacted:', 0, start) or not kind or not sign and not name.startswith(b'--'):
         return m.end(1)
     begin = m.end()
-    line = name.isupper() and raw[start - 1:start] not in (b'?', b'&')
-    end = _quoted_end(raw, begin, quote) if quote else _bare_end(raw, begin, b'' if line else b'<>|&;,')
+    whole = sign == b'=' and name.isupper() and raw[start - 1:start] not in (b'?', b'&')     # a line of an .env file
+    end = _quoted_end(raw, begin, quote) if quote else _bare_end(raw, begin, b'' if whole else b'<>|&;,')
     if sign == b'>' and (closing or raw[end:end + 2] != b'</') or sign[:2] in (b'==', b'!=') and not quote:
         return begin
     if not quote and raw[end:end + 1] in (b'(', b'['):
@@ -307,7 +309,7 @@ def _is_plausible(value, kind, style, name):
     """True where a value under a secret's name is one, and no placeholder, reference, word or piece of code."""
     low = value.lower()
     if (len(value) < (4 if kind == 'password' else 6) or low in _NO_VALUES or low == name.lower().strip(b'-')
-            or _is_filler(value) or b'...' in value or re.match(_REFERENCE, value)):
+            or _is_filler(value) or b'...' in value or re.match(_STAND_IN if style == 'quoted' else _REFERENCE, value)):
         return False
     spoken = re.search(_SECRET_WORD, low) is not None
     wordy = re.match(_WORDY, value) is not None
@@ -341,17 +343,20 @@ def _find_blocks(raw, low, found, needles):
     body = re.compile(br'''(?:[\s"'+,>|?]|\\+[nrt]|[A-Za-z0-9+/=]{16,}|[0-9]{1,6}(?=[\t?|])|'''
                       br'''[A-Za-z0-9+/]{1,15}={1,2}(?![A-Za-z0-9+/=])|'''
                       br'''(?:Proc-Type|DEK-Info|Version|Comment):[^\n\\]{0,100}){0,3000}''')
+    done = 0
     for n, mark in enumerate(marks):
         after = marks[n + 1] if n + 1 < len(marks) else None
         if mark.group(1) == b'END':
-            start = _block_start(raw, mark.start()) if not n or marks[n - 1].group(1) == b'END' else mark.start()
+            start = _block_start(raw, mark.start()) if mark.start() >= done else mark.start()
             if start < mark.start():
                 found.append((start, mark.end(), 0, 'private-key'))
             continue
         if after and after.group(1) == b'END' and after.start() - mark.end() < 40000:
             inner = raw[mark.end():after.start()]
-            if re.search(br'[A-Za-z0-9+/]{40}', inner) or inner.strip() and not re.search(br'[(){}<>;$_]', inner):
-                found.append((mark.start(), after.end(), 0, 'private-key'))
+            if re.search(br'[A-Za-z0-9+/]{40}', inner) or (re.search(br'[A-Za-z0-9+/]{4}', inner)
+                                                           and not re.search(br'[(){}<>;$_]', inner)):
+                done = after.end()
+                found.append((mark.start(), done, 0, 'private-key'))
                 continue
         end = body.match(raw, mark.end()).end()
         if re.search(br'[A-Za-z0-9+/]{16}', raw[mark.end():end]):
@@ -435,7 +440,7 @@ _OTHERS = (
     (b'sig=', br'sig=([a-z0-9%+/=_-]{20,500})', 'signature'),
     (b'-signature=', br'-signature=([a-z0-9%]{32,600})', 'signature'),
     (b'secret', br'secret[ _-]?(?:access)?[ _-]?key[^a-z0-9+/\n]{1,12}([a-z0-9+/]{40})(?![a-z0-9+/])', 'aws-secret'),
-    (b'curl ', br'''curl [^\n]{0,400}?(?:-u|--user)[ =]{0,3}["']?[^\s:"'/]{1,100}:([^\s"']{3,200})''', 'password'),
+    (b'curl ', br'''curl [^\n]{0,400}?(?:-u|--user)[ =]{0,3}["']?[^\s:"'/\[]{1,100}:([^\s"']{3,200})''', 'password'),
 )
 
 

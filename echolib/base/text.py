@@ -197,7 +197,7 @@ def _defuse(m):
 
 
 def neutralise(text):
-    """`text` with '\u2039' for the '<' of each tag a model could take for structure: <system-reminder>, </command-name>.
+    """`text` with '\u2039' for the '<' of each tag a model could take for structure, such as <system-reminder>.
 
     Case, white space and odd separators make no difference; other tags and comparisons stay.
     """

@@ -2,7 +2,7 @@
 from ..base import text as texts
 from ..base.errors import UsageError
 from . import options as opt
-from .common import Asked, Cleaner, dump, iso, short_ids, when
+from .common import Asked, Cleaner, dump, iso, when
 
 _ROLES = {'user': 'prompt', 'prompt': 'prompt', 'prompts': 'prompt', 'human': 'prompt', 'assistant': 'reply', 'reply': 'reply',
           'thinking': 'thinking', 'tool': 'tool', 'tools': 'tool', 'title': 'title', 'error': 'error', 'recap': 'recap',
@@ -65,9 +65,7 @@ def find(args, asked, queries):
     from ..index import schema
     from ..index.search import Options, Searcher, merge_answers
     from ..index.texts import Texts
-    catalog, view = asked.catalog, asked.view
-    which = asked.which
-    rows = dict((row.id, row) for row in catalog.rows(which._replace(since=None, until=None), asked.now))
+    catalog, view, which = asked.catalog, asked.view, asked.which
     query = queries[0]
     filters = dict((k, list(v)) for k, v in query.filters.items())
     for name in ('project', 'file', 'model', 'tool', 'role'):
@@ -84,15 +82,18 @@ def find(args, asked, queries):
     for value in filters.get('before', ()):
         bound = clock.parse_bound(value, asked.zone, asked.now, end=True)
         until = bound if until is None else min(until, bound)
-    allowed = set(rows)
-    for value in filters.get('project', ()):
-        allowed = set(i for i in allowed if value.lower() in (rows[i].project or '').lower())
-    for value in filters.get('agent', ()):
-        from .common import resolve_agent
-        name = resolve_agent(value)
-        allowed = set(i for i in allowed if name is None or rows[i].agent == name)
-    for value in filters.get('model', ()):
-        allowed = set(i for i in allowed if any(k.startswith('m|') and value.lower() in k.lower() for k in _tally(rows[i])))
+    allowed = None
+    if (which.project, which.agent, which.machine) != (None, None, None) or any(filters.get(k) for k in ('project', 'agent', 'model')):
+        rows = dict((row.id, row) for row in catalog.rows(which._replace(since=None, until=None)))
+        allowed = set(rows)
+        for value in filters.get('project', ()):
+            allowed = set(i for i in allowed if value.lower() in (rows[i].project or '').lower())
+        for value in filters.get('agent', ()):
+            from .common import resolve_agent
+            name = resolve_agent(value)
+            allowed = set(i for i in allowed if name is None or rows[i].agent == name)
+        for value in filters.get('model', ()):
+            allowed = set(i for i in allowed if any(k.startswith('m|') and value.lower() in k.lower() for k in _tally(rows[i])))
     kinds = None
     for value in filters.get('role', ()):
         kinds = _kinds(value) if kinds is None else kinds & _kinds(value)
@@ -100,18 +101,18 @@ def find(args, asked, queries):
         kinds = {schema.ERROR_DOC} if kinds is None else kinds & {schema.ERROR_DOC}
     if filters.get('tool') and kinds is None:
         kinds = {schema.CALL_DOC, schema.RESULT_DOC, schema.ERROR_DOC}
-    restricted = len(allowed) < len(rows) or which.project is not None or which.agent is not None or which.machine is not None
     searcher = Searcher(view.db, view.shards, Texts(view.db))
     tools = args.include_tools or args.include_injected or kinds is not None and max(kinds) >= schema.TOOL_KINDS
     hide = {}
     current = os.environ.get('CLAUDE_CODE_SESSION_ID')
     if current and not args.include_current:
         hide = searcher.still_in_context(current)
-    wide = Options(allowed if restricted else None, kinds, since, until, tools, args.include_injected, args.per_session, args.limit,
-                   args.sort == 'recent', hide, None, frozenset(i for i in rows if rows[i].machine))
+    machine = frozenset(row[0] for row in view.db.execute('select id from sessions where machine = 1'))
+    wide = Options(allowed, kinds, since, until, tools, args.include_injected, args.per_session, args.limit,
+                   args.sort == 'recent', hide, None, machine)
     for value in filters.get('file', ()):
         touching = searcher.sessions_naming(value)
-        allowed &= touching
+        allowed = touching if allowed is None else allowed & touching
         wide = wide._replace(sessions=allowed)
     if filters.get('tool'):
         wide = wide._replace(accept=searcher.uses_tool(filters['tool'][0]))
@@ -121,7 +122,8 @@ def find(args, asked, queries):
     terms = [t for q in queries for alternatives in q.terms for t in alternatives]
     patterns = [pattern(t) for t in terms]
     asked.patterns, asked.texts, asked.searcher = patterns, searcher.texts, searcher
-    return answer, dict((row.id, row) for row in catalog.rows(now=asked.now))
+    wanted = set(h.session for h in answer.hits) | set(c for h in answer.hits for c in h.copies)
+    return answer, dict((number, catalog.row(number)) for number in wanted)
 
 
 def _tally(row):
@@ -196,7 +198,7 @@ def _text(args, out, asked, answer, rows, clean):
         out.line(_widen(args, asked))
         return
     out.line(_headline(args, answer))
-    ids = short_ids(rows.values())
+    ids = dict((row.sid, asked.catalog.short_id(row.sid)) for row in rows.values())
     groups = []
     for hit in answer.hits:
         if not groups or all(g[0] != hit.session for g in groups):

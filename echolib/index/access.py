@@ -8,7 +8,7 @@ from collections import namedtuple
 
 from ..base import paths
 from ..base.errors import IndexUnusable
-from . import build, plan, schema
+from . import plan, schema
 from .store import Store
 
 # Without an index this much of the newest text is read for a search.
@@ -55,7 +55,7 @@ class MemoryStore(Store):
 
 
 # What a command works on. db: index.db or its stand-in; shards: [(id, connection, docs_end)]; state: 'current', 'not
-# refreshed', 'busy' (another process is writing), 'none' (the files were read); result: build.Result or None; problems:
+# refreshed', 'busy' (another process is writing), 'none' (the files were read); result: plan.Result or None; problems:
 # folders that could not be listed; covered: '' or what a scan left out.
 View = namedtuple('View', 'store db shards state result problems covered')
 
@@ -72,6 +72,7 @@ def open_view(note, refresh=True, text=False, agent=None, progress=None):
             raise IndexUnusable('there is no home folder to keep an index in; set SESSION_DIGGER_DATA_DIR')
         usable = store.open(create=refresh)
         if store.stale:
+            from . import build
             note('the index was made by another version; it is built again')
             result = build.rebuild(store, progress)
             if result.busy:
@@ -80,8 +81,12 @@ def open_view(note, refresh=True, text=False, agent=None, progress=None):
             return _view(store, 'current', result, text)
         if not refresh:
             return _view(store, 'not refreshed', None, text)
+        todo = plan.make(store.db, agent)
+        if plan.nothing_to_do(todo) and not plan.prices_changed(store.db, store.folder):
+            return _view(store, 'current', plan.untouched(todo), text)
+        from . import build
         # A first build in another process is worth waiting for.
-        result = build.refresh(store, agent, progress, wait=0.0 if usable else 30.0)
+        result = build.refresh(store, agent, progress, wait=0.0 if usable else 30.0, todo=todo)
         return _view(store, 'busy' if result.busy else 'current', result, text)
     except IndexUnusable as error:
         reason = str(error)
@@ -94,6 +99,7 @@ def open_view(note, refresh=True, text=False, agent=None, progress=None):
 
 
 def _scanned(note, text, progress):
+    from . import build
     store = MemoryStore(note, text)
     todo = plan.make(store.db)
     covered = ''
@@ -101,7 +107,7 @@ def _scanned(note, text, progress):
         todo, covered = _newest(todo)
     builder = build.Builder(store, progress, 1)
     builder.run(todo)
-    result = build.Result(len(builder.read), len(builder.read), 0, 0, 0, builder.errors, 0.0, todo.problems, False)
+    result = plan.Result(len(builder.read), len(builder.read), 0, 0, 0, builder.errors, 0.0, todo.problems, False)
     shards = [(number, db, end) for number, (db, end) in sorted(store.shards().items()) if db is not None]
     return View(store, store.db, shards, 'none', result, todo.problems, covered)
 

@@ -7,7 +7,6 @@ import json
 import os
 import sqlite3
 import time
-from collections import namedtuple
 
 from .. import analysis
 from ..adapters import registry
@@ -24,8 +23,6 @@ _MAX_SHARDS = 8
 # A commit comes after this much was read.
 BATCH_BYTES = 40 << 20
 
-Result = namedtuple('Result', 'total indexed skipped deleted gone errors seconds problems busy')
-
 
 def load_price(folder):
     """-> price function for analysis, of the price table of this data folder."""
@@ -33,49 +30,30 @@ def load_price(folder):
     return pricing.load(folder).cost
 
 
-def refresh(store, agent=None, progress=None, wait=0.0, jobs=None):
-    """Bring an open store up to date; -> Result.
+def refresh(store, agent=None, progress=None, wait=0.0, jobs=None, todo=None):
+    """Bring an open store up to date; -> plan.Result.
 
     agent: only this agent's roots.  progress(done bytes, all bytes): called now and then.  wait: seconds to wait for
     another writer; when there still is one, nothing is written and the result says busy.  jobs: number of worker
-    processes (None: as many as there are processors, at most four).
+    processes (None: as many as there are processors, at most four).  todo: a Plan made just now.
     """
     began = time.time()
-    todo = plan.make(store.db, agent)
-    price_stale = _prices_changed(store)
+    todo = todo or plan.make(store.db, agent)
+    price_stale = plan.prices_changed(store.db, store.folder)
     if plan.nothing_to_do(todo) and not price_stale:
-        return Result(todo.known, 0, todo.found, 0, 0, [], time.time() - began, todo.problems, False)
+        return plan.Result(todo.known, 0, todo.found, 0, 0, [], time.time() - began, todo.problems, False)
     if not store.lock(wait):
-        return Result(todo.known, 0, todo.found, 0, 0, [], time.time() - began, todo.problems, True)
+        return plan.Result(todo.known, 0, todo.found, 0, 0, [], time.time() - began, todo.problems, True)
     try:
         # What another writer did meanwhile need not be done again.
         todo = plan.make(store.db, agent)
         builder = Builder(store, progress, jobs)
         builder.run(todo, price_stale)
         total = store.db.execute('select count(*) from files').fetchone()[0]
-        return Result(total, len(builder.read), todo.found - len(builder.read), len(todo.gone), 0, builder.errors,
+        return plan.Result(total, len(builder.read), todo.found - len(builder.read), len(todo.gone), 0, builder.errors,
                       time.time() - began, todo.problems, False)
     finally:
         store.unlock()
-
-
-def _prices_changed(store):
-    stored = store.db.execute("select value from meta where key = 'prices'").fetchone()
-    mark = _price_mark(store.folder)
-    return stored is None or stored[0] != mark
-
-
-def _price_mark(folder):
-    """What tells, without reading prices, that the price tables are the ones costs were worked out with."""
-    here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    marks = []
-    for path in (os.path.join(here, 'data', 'prices.json'), os.path.join(folder, 'pricing.json')):
-        try:
-            stat = os.stat(path)
-            marks.append('%d:%d' % (stat.st_size, stat.st_mtime_ns))
-        except OSError:
-            marks.append('-')
-    return '|'.join(marks)
 
 
 class Builder(object):
@@ -121,7 +99,7 @@ class Builder(object):
                         tally[name] = tally.get(name, 0) + amount
             ledger.tallies[number] = tally
         self._roll_up()
-        db.execute("insert or replace into meta values ('prices', ?)", (_price_mark(self.prices_in),))
+        db.execute("insert or replace into meta values ('prices', ?)", (plan.price_mark(self.prices_in),))
         db.execute('commit')
 
     # what is known of files
@@ -174,7 +152,7 @@ class Builder(object):
                     sessions[key] = self._session_id(adapter.NAME, root_id, _storable_name(folder), _storable_name(sid))
                 number = db.execute(
                     'insert into files (root, folder, path, role, chain, sid, session, size, mtime_ns, offset, ranges, damaged)'
-                    " values (?,?,?,?,?,?,?,-1,0,0,'[]','[]')",
+                    " values (?,?,?,?,?,?,?,-1,0,0,'','[]')",
                     (root_id, _storable_name(folder), paths.storable(source.path), source.role, source.chain, sid,
                      sessions[key])).lastrowid
             source = source._replace(session=sid)
@@ -208,11 +186,11 @@ class Builder(object):
         row = self.db.execute('select shard, ranges from files where id = ?', (file,)).fetchone()
         if row is None or row[0] is None:
             return
-        ranges = json.loads(row[1] or '[]')
+        ranges = [tuple(int(n) for n in piece.split('-')) for piece in row[1].split(',')] if row[1] else []
         if ranges:
             self.dead.setdefault(row[0], []).extend(ranges)
             self.db.execute('update shards set dead = dead + ? where id = ?', (sum(b - a for a, b in ranges), row[0]))
-            self.db.execute("update files set ranges = '[]' where id = ?", (file,))
+            self.db.execute("update files set ranges = '' where id = ?", (file,))
 
     @property
     def dead(self):
@@ -314,7 +292,7 @@ class Builder(object):
         if self.db.execute('select 1 from roots limit 2 offset 1').fetchone():
             rollup.mark_copies(self.db)
         self.db.execute("insert or replace into meta values ('built', ?)", (int(time.time() * 1000),))
-        self.db.execute("insert or replace into meta values ('prices', ?)", (_price_mark(self.prices_in),))
+        self.db.execute("insert or replace into meta values ('prices', ?)", (plan.price_mark(self.prices_in),))
 
     def _resolve(self):
         from ..records import read_at
@@ -370,7 +348,7 @@ def _storable_name(text):
 
 
 def rebuild(store, progress=None, wait=20.0, jobs=None):
-    """Build everything anew beside the old index, then put it in its place in one transaction; -> Result.
+    """Build everything anew beside the old index, then put it in its place in one transaction; -> plan.Result.
 
     The old index answers until then. The folder of a rebuild that was killed is removed by the next build.
     """
@@ -381,7 +359,7 @@ def rebuild(store, progress=None, wait=20.0, jobs=None):
         store.db = schema.connect(store.path)
         schema.settle(store.db)
     if not store.lock(wait):
-        return Result(0, 0, 0, 0, 0, [], time.time() - began, [], True)
+        return plan.Result(0, 0, 0, 0, 0, [], time.time() - began, [], True)
     folder = os.path.join(store.folder, 'rebuild-%d' % os.getpid())
     try:
         os.makedirs(folder, 0o700)
@@ -399,7 +377,7 @@ def rebuild(store, progress=None, wait=20.0, jobs=None):
         _replace_content(store.db, os.path.join(folder, schema.INDEX_NAME))
         store.stale = False
         store.clean()
-        return Result(total, len(builder.read), 0, 0, 0, builder.errors, time.time() - began, todo.problems, False)
+        return plan.Result(total, len(builder.read), 0, 0, 0, builder.errors, time.time() - began, todo.problems, False)
     finally:
         if store.db is not None and os.path.isdir(folder):
             for name in os.listdir(folder):

@@ -3,8 +3,7 @@ import json
 import os
 from collections import namedtuple
 
-from .. import analysis
-from ..adapters import Source, registry
+from ..adapters import Source
 from ..base import paths
 from ..base.errors import AmbiguousReference, UnknownReference, UsageError
 
@@ -83,6 +82,22 @@ class Catalog(object):
             if project and any(paths.same_or_below(c, project) for c in candidates) and (best is None or len(project) > len(best)):
                 best = project
         return best or directory
+
+    def row(self, number):
+        """-> the Row of a session's row id."""
+        return Row(*self.db.execute('select %s from sessions where id = ?' % ', '.join(_COLUMNS), (number,)).fetchone())
+
+    def short_id(self, sid):
+        """-> the beginning of a session id that is enough to name it, at least 8 characters."""
+        size = 8
+        for sql in ('select sid from sessions where sid > ? order by sid limit 1', 'select sid from sessions where sid < ? order by sid desc limit 1'):
+            row = self.db.execute(sql, (sid,)).fetchone()
+            if row is not None:
+                same = 0
+                while same < len(sid) and same < len(row[0]) and sid[same] == row[0][same]:
+                    same += 1
+                size = max(size, same + 1)
+        return sid[:size]
 
     # references
 
@@ -168,6 +183,7 @@ class Catalog(object):
 
         sessions: set of session ids or None; since, until: ms bounds; owned: only facts that count in totals.
         """
+        from ..analysis import Fact
         names = dict(self.db.execute('select id, name from names'))
         sql = ('select files.session, facts.kind, facts.time, facts.side, facts.name, facts.status, facts.input, facts.output,'
                ' facts.cache_read, facts.cache_write_5m, facts.cache_write_1h, facts.visible, facts.extra, facts.key, facts.file'
@@ -185,10 +201,11 @@ class Catalog(object):
             sql += ' and files.session in (%s)' % ','.join('%d' % s for s in sorted(sessions))
         for row in self.db.execute(sql, values):
             if sessions is None or row[0] in sessions:
-                yield row[0], analysis.Fact(row[1], row[2], row[3], names.get(row[4], ''), *row[5:13]), row[13], row[14]
+                yield row[0], Fact(row[1], row[2], row[3], names.get(row[4], ''), *row[5:13]), row[13], row[14]
 
     def tally(self, rows, since=None, until=None, price=None):
         """-> the tally of these sessions, each fact once; inside [since, until) only what is dated there."""
+        from .. import analysis
         total = {}
         if since is None and until is None:
             for row in rows:
@@ -201,6 +218,7 @@ class Catalog(object):
 
     def whole_tally(self, row, price=None):
         """-> the tally of one session's whole transcript: what it shares with other sessions counts too, once."""
+        from .. import analysis
         best = {}
         for _, fact, key, file in self.facts({row.id}, owned=False):
             have = best.get(key)
@@ -224,6 +242,7 @@ def same_project(project, wanted):
 
 def totals(catalog, rows, since=None, until=None, price=None):
     """-> dict of the design's shared keys over these sessions, with lines and coverage."""
+    from .. import analysis
     tally = catalog.tally(rows, since, until, price)
     out = analysis.shared_keys(tally)
     out['sessions'] = len(rows)
@@ -236,6 +255,7 @@ def totals(catalog, rows, since=None, until=None, price=None):
 
 def grouped(catalog, rows, key, since=None, until=None, price=None):
     """-> {group: {sessions, api_calls, tokens, cost_usd, known_cost_usd}} of sessions grouped by key(row)."""
+    from .. import analysis
     groups = {}
     for row in rows:
         groups.setdefault(key(row), []).append(row)

@@ -4,6 +4,8 @@ import re
 from ..base.fold import fold, fold_piece, is_ascii
 
 _WORD = 'a-z0-9'
+# ASCII that is part of no token.
+_GAP = '[\x00-/:-`{-\x7f]'
 OPEN_MARK, CLOSE_MARK = '\u00ab', '\u00bb'
 
 
@@ -19,7 +21,7 @@ def _sequence(words, prefix):
         if i:
             # Between two tokens stands something that is none; characters of unspaced scripts touch.
             both = _is_plain(words[i - 1][-1]) and _is_plain(word[0])
-            out.append('[^%s\x80-\U0010ffff]%s' % (_WORD, '{1,40}?' if both else '{0,40}?'))
+            out.append(_GAP + ('{1,40}?' if both else '{0,40}?'))
         out.append(re.escape(word))
     head = '(?<![%s])' % _WORD if _is_plain(words[0][0]) else ''
     tail = '' if prefix or not _is_plain(words[-1][-1]) else '(?![%s])' % _WORD

@@ -137,21 +137,21 @@ class Ledger(object):
         old = db.execute('select lines, parse_errors, unknown_records, damaged, ranges, birth, flags, last from files where id = ?',
                          (file,)).fetchone()
         if piece.fresh or old[0] is None:
-            old = (0, 0, 0, '[]', '[]') + tuple(old[5:])
+            old = (0, 0, 0, '[]', '') + tuple(old[5:])
         self._reorder(file, (old[6] or 0, old[5], old[7]), (flags, profile.get('birth'), profile.get('last')))
         damaged = (json.loads(old[3]) + [list(d) for d in piece.damaged])[:200]
-        ranges = json.loads(old[4])
+        ranges = old[4]
         if piece.docs[1] > piece.docs[0]:
-            if ranges and ranges[-1][1] == piece.docs[0]:
-                ranges[-1][1] = piece.docs[1]
+            if ranges.endswith('-%d' % piece.docs[0]):
+                ranges = ranges[:ranges.rindex('-')] + '-%d' % piece.docs[1]
             else:
-                ranges.append(list(piece.docs))
+                ranges += '%s%d-%d' % (',' if ranges else '', piece.docs[0], piece.docs[1])
         db.execute(
             'update files set offset=?, line=?, open_end=?, check_sum=?, lines=?, parse_errors=?, unknown_records=?,'
             ' damaged=?, state=?, profile=?, birth=?, last=?, flags=?, ranges=?, error=null where id=?',
             (piece.offset, piece.line, piece.open_end, piece.check_sum, old[0] + piece.lines, old[1] + piece.parse_errors,
              old[2] + piece.unknown_records, _json(damaged), _json(piece.state), _json(profile), profile.get('birth'),
-             profile.get('last'), flags, _json(ranges), file))
+             profile.get('last'), flags, ranges, file))
         self._summaries(file, profile.get('summaries') or ())
         self._tally(self._session(file))
 

@@ -2,7 +2,7 @@
 import os
 from collections import namedtuple
 
-from ..adapters import registry
+from ..adapters import Source, registry
 from ..base import paths
 
 # What a build has to do. new, grown, reset: lists of (agent, root, folder, Source, known row or None); gone: ids of
@@ -13,12 +13,13 @@ Plan = namedtuple('Plan', 'new grown reset gone purged found problems known root
 Known = namedtuple('Known', 'id root path size mtime_ns offset open_end check_sum sid role shard')
 
 
-def known_files(db):
-    """-> {path: Known} of every file in the index."""
+def known_rows(db, ids):
+    """-> {id: Known} of these files."""
     out = {}
-    for row in db.execute('select id, root, path, size, mtime_ns, offset, open_end, check_sum, sid, role, shard from files'):
-        path = paths.restored(row[2])
-        out[path] = Known(row[0], row[1], path, *row[3:])
+    for number in ids:
+        row = db.execute('select id, root, path, size, mtime_ns, offset, open_end, check_sum, sid, role, shard from files'
+                         ' where id = ?', (number,)).fetchone()
+        out[number] = Known(row[0], row[1], paths.restored(row[2]), *row[3:])
     return out
 
 
@@ -29,39 +30,40 @@ def configured(environ=os.environ):
 
 def make(db, agent=None, environ=os.environ):
     """-> Plan of what a build must do. agent: look at this agent's roots only."""
-    known = known_files(db)
-    new, changed, problems, seen = [], [], [], set()
-    root_ids = dict(((a, paths.restored(p)), i) for i, a, p in db.execute('select id, agent, path from roots'))
+    known = {}
+    for number, path, size, mtime in db.execute('select id, path, size, mtime_ns from files'):
+        known[path if path.__class__ is str else paths.restored(path)] = (number, size, mtime)
+    new, changed, problems = [], [], []
+    left = dict(known)
     all_roots = configured(environ)
     for adapter, root in all_roots:
         if agent is not None and adapter.NAME != agent:
             continue
-        for session in adapter.discover(root, problems):
-            for source in session.sources:
-                if source.role == 'sidecar':
-                    continue
-                row = known.get(source.path)
-                seen.add(source.path)
-                if row is None:
-                    new.append((adapter, root, session.folder, source, None))
-                elif row.size != source.size or row.mtime_ns != source.mtime_ns:
-                    changed.append((adapter, root, session.folder, source, row))
+        for path, size, mtime, role, chain, session, folder in adapter.scan(root, problems):
+            row = left.pop(path, None)
+            if row is None:
+                if path not in known:
+                    new.append((adapter, root, folder, Source(path, role, chain, session, size, mtime), None))
+            elif row[1] != size or row[2] != mtime:
+                changed.append((adapter, root, folder, Source(path, role, chain, session, size, mtime), row[0]))
+    rows = known_rows(db, [item[4] for item in changed])
+    changed = [item[:4] + (rows[item[4]],) for item in changed]
     grown, reset = [], []
     for item in changed:
         (grown if continues(item[3], item[4]) else reset).append(item)
-    unlisted = [path for path, _ in problems]
-    live = set(root_ids.get((adapter.NAME, root)) for adapter, root in all_roots)
-    looked = set(root_ids.get((adapter.NAME, root)) for adapter, root in all_roots if agent in (None, adapter.NAME))
     gone, purged = [], False
-    for path, row in known.items():
-        if path in seen:
-            continue
-        if row.root not in live:
-            gone.append(row)
-        elif row.root in looked and not any(path.startswith(os.path.join(p, '')) for p in unlisted):
-            gone.append(row)
-            purged = True
-    return Plan(new, grown, reset, gone, purged, len(seen), problems, len(known), all_roots)
+    if left:
+        root_ids = dict(((a, paths.restored(p)), i) for i, a, p in db.execute('select id, agent, path from roots'))
+        live = set(root_ids.get((adapter.NAME, root)) for adapter, root in all_roots)
+        looked = set(root_ids.get((adapter.NAME, root)) for adapter, root in all_roots if agent in (None, adapter.NAME))
+        unlisted = tuple(os.path.join(path, '') for path, _ in problems)
+        for row in known_rows(db, [number for number, _, _ in left.values()]).values():
+            if row.root not in live:
+                gone.append(row)
+            elif row.root in looked and not row.path.startswith(unlisted):
+                gone.append(row)
+                purged = True
+    return Plan(new, grown, reset, gone, purged, len(known) - len(left) + len(new), problems, len(known), all_roots)
 
 
 def continues(source, row):
@@ -84,3 +86,32 @@ def continues(source, row):
 def nothing_to_do(plan):
     """True when the index already shows what is on disk."""
     return not (plan.new or plan.grown or plan.reset or plan.gone)
+
+
+# What a build did. total: files known; indexed: read now; skipped: unchanged; deleted: taken out; gone: archived and no
+# longer on disk; errors: [(path, reason)]; problems: folders that cannot be listed; busy: another process was writing.
+Result = namedtuple('Result', 'total indexed skipped deleted gone errors seconds problems busy')
+
+
+def untouched(todo):
+    """-> Result of a plan with nothing to do."""
+    return Result(todo.known, 0, todo.found, 0, 0, [], 0.0, todo.problems, False)
+
+
+def prices_changed(db, folder):
+    """True when stored costs were worked out with other price tables than today's."""
+    stored = db.execute("select value from meta where key = 'prices'").fetchone()
+    return stored is None or stored[0] != price_mark(folder)
+
+
+def price_mark(folder):
+    """What tells, without reading prices, that the price tables are the ones costs were worked out with."""
+    here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    marks = []
+    for path in (os.path.join(here, 'data', 'prices.json'), os.path.join(folder, 'pricing.json')):
+        try:
+            stat = os.stat(path)
+            marks.append('%d:%d' % (stat.st_size, stat.st_mtime_ns))
+        except OSError:
+            marks.append('-')
+    return '|'.join(marks)

@@ -54,8 +54,8 @@ def _machine(profile):
 
 def _title(db, number, profile):
     for kind in _TITLES:
-        text = (profile.get(kind) or '').strip()
-        if text:
+        text = profile.get(kind) or ''
+        if text.strip():
             return text, kind
     # A summary titles the session that holds the row it names, wherever the summary itself was written.
     row = db.execute('select s.text from summaries s join files f on f.id = s.target where f.session = ?'

@@ -3,7 +3,6 @@
 Messages are indexed, sessions are answered. Filters are part of the selection: a document that does not fit them is
 never a candidate. A message that lies in several files (fork, resume, copy) is one hit, the oldest file's.
 """
-import json
 from bisect import bisect_left
 from collections import namedtuple
 from math import log
@@ -18,6 +17,8 @@ _WEIGHTS = {schema.TITLE: 1.25, schema.PROMPT_DOC: 1.1, schema.REPLY_DOC: 1.0, s
             schema.CALL_DOC: 0.4, schema.RESULT_DOC: 0.35, schema.INJECTED_DOC: 0.2}
 # Documents that are ranked exactly; the rest is ordered by bm25 alone.
 _CANDIDATES = 400
+# Up to this many documents are looked up one by one.
+_FEW = 300
 # Documents whose text is reread to check what tokens cannot say.
 _VERIFY = 3000
 PROSE, TOOLS = 'prose', 'tools'
@@ -44,18 +45,35 @@ class Searcher(object):
 
     def __init__(self, db, shards, texts):
         self.db, self.shards, self.texts = db, shards, texts
-        self.session_of, self.ranges = {}, []
-        by_shard = {}
-        for file, session, shard, ranges in db.execute(
-                'select f.id, f.session, f.shard, f.ranges from files f join sessions s on s.id = f.session where s.copy_of is null'):
-            self.session_of[file] = session
-            if ranges and ranges != '[]':
-                for first, end in json.loads(ranges):
-                    by_shard.setdefault(shard, []).append((first, end, file))
-        for number, _, _ in shards:
-            self.ranges.append(sorted(by_shard.get(number, ())))
+        self._ranges = self._of_file = None
+        self._file_of = {}
         self.rivals = set(row[0] for row in db.execute('select distinct file from rivals'))
+        self.copied = set(row[0] for row in db.execute('select id from sessions where copy_of is not null'))
         self.notes = []
+
+    @property
+    def ranges(self):
+        """Per shard: sorted (first document, end, file) of every file, for many documents at once."""
+        if self._ranges is None:
+            places = dict((number, i) for i, (number, _, _) in enumerate(self.shards))
+            self._ranges = [[] for _ in self.shards]
+            for file, shard, ranges in self.db.execute("select id, shard, ranges from files where ranges != ''"):
+                for piece in ranges.split(','):
+                    first, _, end = piece.partition('-')
+                    self._ranges[places[shard]].append((int(first), int(end), file))
+            for mine in self._ranges:
+                mine.sort()
+        return self._ranges
+
+    def session_of(self, file):
+        """-> session row id of a file."""
+        if self._of_file is None:
+            if self._ranges is not None:
+                self._of_file = dict(self.db.execute('select id, session from files'))
+            else:
+                row = self.db.execute('select session from files where id = ?', (file,)).fetchone()
+                return row[0] if row else None
+        return self._of_file.get(file)
 
     def search(self, query, options):
         """-> Answer of a Query under Options."""
@@ -136,14 +154,29 @@ class Searcher(object):
         ids = [row[0] for row in rows]
         if not ids:
             return ids
-        # Documents outside every known range belong to files that went or were read anew.
-        keep = []
+        return [number for first, last, file, inside in self._by_file(shard, ids)
+                if self._allowed(file, options) for number in inside]
+
+    def _allowed(self, file, options):
+        session = self.session_of(file)
+        return session not in self.copied and (options.sessions is None or session in options.sessions)
+
+    def _by_file(self, shard, ids):
+        """Yield (first, end, file, its ids) for sorted document ids; what belongs to no file (it went, or was read anew) is
+        passed over."""
+        if self._ranges is None and len(ids) <= _FEW:
+            groups = {}
+            for number in ids:
+                file = self._file(shard, number)
+                if file is not None:
+                    groups.setdefault(file, []).append(number)
+            for file, inside in groups.items():
+                yield inside[0], inside[-1] + 1, file, inside
+            return
         for first, last, file in self.ranges[shard]:
             low = bisect_left(ids, first)
             if low < len(ids) and ids[low] < last:
-                if options.sessions is None or self.session_of[file] in options.sessions:
-                    keep.extend(ids[low:bisect_left(ids, last, low)])
-        return keep
+                yield first, last, file, ids[low:bisect_left(ids, last, low)]
 
     def _filter(self, table, options):
         where, values = '', []
@@ -195,18 +228,21 @@ class Searcher(object):
             'select file, line, offset, length, part, kind, time, ident from docs where id = ?', (number,)).fetchone()
 
     def _file(self, shard, number):
-        ranges = self.ranges[shard]
-        return ranges[bisect_left(ranges, (number + 1,)) - 1][2]
+        if self._ranges is not None:
+            ranges = self._ranges[shard]
+            return ranges[bisect_left(ranges, (number + 1,)) - 1][2]
+        key = (shard, number)
+        if key not in self._file_of:
+            row = self.shards[shard][1].execute('select file from docs where id = ?', (number,)).fetchone()
+            self._file_of[key] = row[0] if row else None
+        return self._file_of[key]
 
     def _sessions(self, docs):
         """-> set of session ids that hold any of the documents ({(table, shard): ids})."""
         out = set()
         for (_, shard), ids in docs.items():
-            ids = sorted(ids)
-            for first, last, file in self.ranges[shard]:
-                low = bisect_left(ids, first)
-                if low < len(ids) and ids[low] < last:
-                    out.add(self.session_of[file])
+            for _, _, file, _ in self._by_file(shard, sorted(ids)):
+                out.add(self.session_of(file))
         return out
 
     def _copies(self, found):
@@ -216,16 +252,12 @@ class Searcher(object):
         same = {}
         for place in set().union(*found):
             shard = place[1]
-            for first, last, file in self.ranges[shard]:
-                if file not in self.rivals:
-                    continue
-                for docs in found:
-                    ids = docs.get(place, ())
-                    low = bisect_left(ids, first)
-                    while low < len(ids) and ids[low] < last:
-                        row = self._doc(shard, ids[low])
-                        same.setdefault((row[7], row[5], row[4]), {})[shard, ids[low]] = file
-                        low += 1
+            for docs in found:
+                for _, _, file, inside in self._by_file(shard, docs.get(place, ())):
+                    if file in self.rivals:
+                        for number in inside:
+                            row = self._doc(shard, number)
+                            same.setdefault((row[7], row[5], row[4]), {})[shard, number] = file
         out, ages = {}, {}
         for group in same.values():
             if len(group) < 2:
@@ -235,10 +267,7 @@ class Searcher(object):
                     ages[file] = _age(*self.db.execute('select flags, birth, last, path from files where id = ?', (file,)).fetchone())
             oldest = min(group, key=lambda d: (ages[group[d]], d))
             for doc in group:
-                if doc != oldest and group[doc] != group[oldest]:
-                    out[doc] = oldest
-                elif doc != oldest:
-                    # A block of records that was appended a second time.
+                if doc != oldest:
                     out[doc] = oldest
         return out
 
@@ -249,7 +278,7 @@ class Searcher(object):
         whole = {}
         for doc in copies:
             oldest = copies[doc]
-            whole.setdefault(oldest, set()).add(self.session_of[self._file(*doc)])
+            whole.setdefault(oldest, set()).add(self.session_of(self._file(*doc)))
         rows = self._scored(query, found, answering, sessions, copies, options, partial)
         hits, per = [], {}
         for _, score, shard, number, session in rows:
@@ -293,7 +322,7 @@ class Searcher(object):
         for (shard, number), weight in held.items():
             if (shard, number) in copies:
                 continue
-            session = self.session_of[self._file(shard, number)]
+            session = self.session_of(self._file(shard, number))
             if session not in answering:
                 continue
             doc = self._doc(shard, number) if len(held) <= 4 * _CANDIDATES or options.recent else None
@@ -335,7 +364,7 @@ class Searcher(object):
                     if (shard, doc) in held:
                         ranks.setdefault((shard, doc), -rank)
             # Messages that hold every word come before sessions that hold them here and there.
-            if options.limit and len(set(self.session_of[self._file(*d)] for d in ranks)) >= options.limit:
+            if options.limit and len(set(self.session_of(self._file(*d)) for d in ranks)) >= options.limit:
                 break
         return ranks
 

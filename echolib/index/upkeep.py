@@ -1,5 +1,4 @@
 """Care of the index: rewriting shards that hold dead text, checking, pruning, optimising."""
-import json
 import os
 import sqlite3
 
@@ -65,7 +64,7 @@ def rewrite_shard(store, number):
             first = writer.next
             size = _copy_documents(build.registry.get(agents[row[1]]), source, row[0], row[6], writer)
             if writer.next > first:
-                ranges[row[0]] = [[first, writer.next]]
+                ranges[row[0]] = '%d-%d' % (first, writer.next)
             if size > build.BATCH_BYTES:
                 writer.commit()
                 writer.begin()
@@ -74,8 +73,8 @@ def rewrite_shard(store, number):
     finally:
         writer.close()
     db.execute('begin immediate')
-    for file, got in ((r[0], ranges.get(r[0], [])) for r in rows):
-        db.execute('update files set shard = ?, ranges = ? where id = ?', (fresh, json.dumps(got), file))
+    for file, got in ((r[0], ranges.get(r[0], '')) for r in rows):
+        db.execute('update files set shard = ?, ranges = ? where id = ?', (fresh, got, file))
     db.execute('update shards set docs_end = ?, docs = ?, dead = 0, bytes = (select bytes from shards where id = ?) where id = ?',
                (docs_end, docs_end - 1, number, fresh))
     db.execute('delete from shards where id = ?', (number,))
