@@ -178,7 +178,7 @@ SCRIPT = '''
       number.textContent = section.id.slice(5) + '.';
       link.href = '#' + section.id;
       link.appendChild(number);
-      link.appendChild(document.createTextNode(prompt.textContent.trim().slice(0, 160)));
+      link.appendChild(document.createTextNode((prompt.firstElementChild || prompt).textContent.trim().slice(0, 160)));
       item.appendChild(link);
       list.appendChild(item);
     });

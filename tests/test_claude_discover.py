@@ -79,8 +79,7 @@ def test_subagents_below_the_session(home):
     assert home.found() == ({(KEY, A): [
         ('main', '', A + '.jsonl'),
         ('agent', 'a1b2c3d', os.path.join(A, 'subagents', 'agent-a1b2c3d.jsonl')),
-        ('agent', 'acompact-00ff', os.path.join(A, 'subagents', 'workflows', 'wf_abc123', 'agent-acompact-00ff.jsonl')),
-        ('sidecar', 'a1b2c3d', os.path.join(A, 'subagents', 'agent-a1b2c3d.meta.json'))]}, [])
+        ('agent', 'acompact-00ff', os.path.join(A, 'subagents', 'workflows', 'wf_abc123', 'agent-acompact-00ff.jsonl'))]}, [])
 
 
 def test_subagents_beside_the_session(home):
@@ -251,6 +250,24 @@ def test_files_that_go_while_looking(home, monkeypatch):
     assert (set(found), problems) == ({(KEY, A)}, [])
 
 
+def test_the_tree_of_one_transcript(home):
+    main = home.put(KEY, A + '.jsonl', records=[make.user('hi', sessionId=A)])
+    home.put(KEY, B + '.jsonl', records=[make.user('hi', sessionId=B)])
+    nested = home.put(KEY, A, 'subagents', 'workflows', 'wf_1', 'agent-a2.jsonl')
+    home.put(KEY, A, 'subagents', 'agent-a1.jsonl')
+    loose = home.put(KEY, 'agent-a3.jsonl', records=[make.user('Count', sessionId=A)])
+    home.put(KEY, 'agent-a4.jsonl', records=[make.user('Count', sessionId=B)])
+    tree = claude.session_at(main)
+    assert (tree.id, tree.folder, tree.root) == (A, KEY, home.path)
+    assert [(source.role, source.chain, source.session) for source in tree.sources][0] == ('main', '', A)
+    assert sorted((source.role, source.chain, source.session) for source in tree.sources[1:]) == [
+        ('agent', 'a1', A), ('agent', 'a2', A), ('loose', 'a3', A)]
+    for path, role, chain in ((nested, 'agent', 'a2'), (loose, 'loose', 'a3')):
+        one = claude.session_at(path)
+        assert one.id == A
+        assert [(source.path, source.role, source.chain) for source in one.sources] == [(path, role, chain)]
+
+
 # Roots.
 
 @pytest.mark.parametrize('value, expected', [
@@ -410,14 +427,14 @@ def test_facts_of_a_subagent(tmpdir):
     assert claude.agent_facts(str(tmpdir.join('missing'))) == {}
 
 
-# What the corpora hold, counted in their folders by hand: (main files, loose subagents, nested subagents, sidecars)
+# What the corpora hold, counted in their folders by hand: (main files, loose subagents, nested subagents)
 @pytest.mark.parametrize('folder, expected', [
-    ('claude-1.0.128', (18, 0, 0, 0)), ('claude-2.0.77', (33, 102, 0, 0)), ('claude-2.1.332', (31, 0, 6, 6))])
+    ('claude-1.0.128', (18, 0, 0)), ('claude-2.0.77', (33, 102, 0)), ('claude-2.1.332', (31, 0, 6))])
 def test_real_homes(folder, expected):
     root = os.path.join(shared('corpus', folder, 'home'), 'dev', '.claude')
     problems = []
     roles = [source.role for session in claude.discover(root, problems) for source in session.sources]
     assert problems == []
-    assert tuple(roles.count(role) for role in ('main', 'loose', 'agent', 'sidecar')) == expected
+    assert tuple(roles.count(role) for role in ('main', 'loose', 'agent')) == expected
     listed = sum(1 for where, _, names in os.walk(os.path.join(root, 'projects')) for name in names if name.endswith('.jsonl'))
-    assert listed == sum(expected[:3])
+    assert listed == sum(expected) == len(roles)

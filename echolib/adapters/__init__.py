@@ -4,6 +4,8 @@ Protocol of an adapter module:
     NAME             what --agent takes and every output prints
     STORES           tuple of Store: every known place of this agent, also those that are not read, and why
     PARSER_VERSION   int, raised when the same bytes give other events
+    GROWS            True: its files grow at the end, line by line, and a grown one is gone on with; False: any change
+                     makes a file be read again
     roots(environ)   -> list of existing or configured root folders, environment variables first
     scan(root, problems)      -> iterator of (path, size, mtime_ns, role, chain, session id, folder), by stat and
                      directory listing only; folders that cannot be listed are appended to problems as (path, reason)

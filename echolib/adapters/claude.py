@@ -4,12 +4,14 @@ Layouts (client builds 1.0 to 2.1.332): <root>/projects/<key>/<id>.jsonl, subage
 main file (2.0.x) or under <id>/subagents/** (2.1.14 and later), large tool output under <id>/tool-results/.
 """
 import os
+from errno import ELOOP
 
 from ..base import paths
 from . import Session, Source, Store
 
 NAME = 'claude'
 PARSER_VERSION = 1
+GROWS = True
 STORES = (
     Store('claude.projects_jsonl.v1', 'projects/<key>/<session>.jsonl', True, 'main transcripts'),
     Store('claude.subagents_jsonl.v1', 'projects/<key>/agent-<id>.jsonl', True, 'subagents of 2.0.x, tied by content'),
@@ -119,9 +121,9 @@ def _project(folder, path, problems):
     folders = []
     for entry in _listing(path, problems):
         name = entry.name
-        if name.endswith(_SUFFIX):
+        if name.endswith(_SUFFIX) and name != _SUFFIX:
             try:
-                if entry.is_symlink() and os.path.dirname(os.path.realpath(entry.path)) == os.path.realpath(path):
+                if entry.is_symlink() and _listed_elsewhere(os.path.realpath(entry.path), path):
                     continue
                 if not entry.is_file():
                     continue
@@ -140,6 +142,13 @@ def _project(folder, path, problems):
             yield found
 
 
+def _listed_elsewhere(target, folder):
+    """True when the target of a link is a transcript that stands in this project folder or in another one."""
+    where = os.path.dirname(target)
+    return target.endswith(_SUFFIX) and (
+        where == os.path.realpath(folder) or os.path.dirname(where) == os.path.realpath(os.path.dirname(folder)))
+
+
 def _subagents(path, session, folder, problems, depth):
     try:
         with os.scandir(path) as entries:
@@ -149,7 +158,8 @@ def _subagents(path, session, folder, problems, depth):
     except NotADirectoryError:
         return
     except OSError as error:
-        problems.append((path, error.strerror or str(error)))
+        if error.errno != ELOOP:        # a link to itself holds nothing
+            problems.append((path, error.strerror or str(error)))
         return
     for entry in found:
         chain = _agent_id(entry.name)

@@ -50,7 +50,7 @@ def make(db, agent=None, environ=os.environ):
     changed = [item[:4] + (rows[item[4]],) for item in changed]
     grown, reset = [], []
     for item in changed:
-        (grown if continues(item[3], item[4]) else reset).append(item)
+        (grown if item[0].GROWS and continues(item[3], item[4]) else reset).append(item)
     gone, purged = [], False
     if left:
         root_ids = dict(((a, paths.restored(p)), i) for i, a, p in db.execute('select id, agent, path from roots'))
