@@ -4,12 +4,14 @@ Protocol of an adapter module:
     NAME             what --agent takes and every output prints
     STORES           tuple of Store: every known place of this agent, also those that are not read, and why
     PARSER_VERSION   int, raised when the same bytes give other events
+    CLEANED          True: the agent removes old transcripts by itself, so they are archived before
     GROWS            True: its files grow at the end, line by line, and a grown one is gone on with; False: any change
                      makes a file be read again
     roots(environ)   -> list of existing or configured root folders, environment variables first
     scan(root, problems)      -> iterator of (path, size, mtime_ns, role, chain, session id, folder), by stat and
                      directory listing only; folders that cannot be listed are appended to problems as (path, reason)
     discover(root, problems)  -> the same as Sessions
+    side_files(path) -> other files of a main transcript that are worth keeping with it
     session_at(path) -> Session with the whole tree of one transcript
     owns(path)       -> bool: does this path look like one of this agent's files (names before content)
     head(path)       -> dict of facts needed to place a loose file (session id), read from its first records

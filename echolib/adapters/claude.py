@@ -12,6 +12,7 @@ from . import Session, Source, Store
 NAME = 'claude'
 PARSER_VERSION = 1
 GROWS = True
+CLEANED = True
 STORES = (
     Store('claude.projects_jsonl.v1', 'projects/<key>/<session>.jsonl', True, 'main transcripts'),
     Store('claude.subagents_jsonl.v1', 'projects/<key>/agent-<id>.jsonl', True, 'subagents of 2.0.x, tied by content'),
@@ -24,6 +25,8 @@ STORES = (
     Store('claude.foreign_transcripts', 'transcripts/ses_*.jsonl', False, "another agent's plugin writes these"),
 )
 _SUFFIX = '.jsonl'
+# As the archive keeps them.
+_PACKED = '.jsonl.gz'
 _AGENT_HEAD = 'agent-'
 
 
@@ -50,7 +53,7 @@ def roots(environ=os.environ):
 def owns(path):
     """True for a path that looks like a Claude Code transcript: by its place, else by its first records."""
     parts = path.replace('\\', '/').split('/')
-    if not parts[-1].endswith(_SUFFIX):
+    if not parts[-1].endswith((_SUFFIX, _PACKED)):
         return False
     if 'projects' in parts[:-1] and ('subagents' in parts or len(parts) > 2 and parts[-3] == 'projects'):
         return True
@@ -76,7 +79,12 @@ def owns(path):
 
 def _agent_id(name):
     """-> the id in a subagent's file name, '' for any other name."""
-    return name[6:-6] if name.startswith(_AGENT_HEAD) and name.endswith(_SUFFIX) else ''
+    return stem(name)[6:] if name.startswith(_AGENT_HEAD) and name.endswith((_SUFFIX, _PACKED)) else ''
+
+
+def stem(name):
+    """-> a transcript's name without its ending."""
+    return name[:-9] if name.endswith(_PACKED) else name[:-6]
 
 
 def _listing(path, problems):
@@ -121,7 +129,7 @@ def _project(folder, path, problems):
     folders = []
     for entry in _listing(path, problems):
         name = entry.name
-        if name.endswith(_SUFFIX) and name != _SUFFIX:
+        if name.endswith((_SUFFIX, _PACKED)) and name != _SUFFIX:
             try:
                 if entry.is_symlink() and _listed_elsewhere(os.path.realpath(entry.path), path):
                     continue
@@ -132,9 +140,9 @@ def _project(folder, path, problems):
                 # Removed since the folder was listed.
                 continue
             if name.startswith(_AGENT_HEAD):
-                yield entry.path, stat.st_size, stat.st_mtime_ns, 'loose', name[6:-6], None, folder
+                yield entry.path, stat.st_size, stat.st_mtime_ns, 'loose', stem(name)[6:], None, folder
             else:
-                yield entry.path, stat.st_size, stat.st_mtime_ns, 'main', '', name[:-6], folder
+                yield entry.path, stat.st_size, stat.st_mtime_ns, 'main', '', stem(name), folder
         elif '.' not in name and name != 'memory':
             folders.append(entry)
     for entry in folders:
@@ -203,7 +211,7 @@ def session_at(path):
         role = 'agent' if os.sep + 'subagents' + os.sep in path else 'loose'
         sid = head(path).get('session') if role == 'loose' else session_folder(Source(path, role, '', '', 0, 0)).rsplit(os.sep, 1)[-1]
         return Session(NAME, '', sid, os.path.basename(folder), (Source(path, role, agent, sid, 0, 0),))
-    sid = name[:-6] if name.endswith(_SUFFIX) else name
+    sid = stem(name) if name.endswith((_SUFFIX, _PACKED)) else name
     files = [Source(path, 'main', '', sid, 0, 0)]
     problems = []
     for found in _subagents(os.path.join(folder, sid, 'subagents'), sid, '', problems, 0):
@@ -279,6 +287,8 @@ def spill_path(source, named):
     if not name or name.startswith('.'):
         return ''
     folder = os.path.join(session_folder(source), 'tool-results')
+    if source.path.endswith('.gz'):
+        name += '.gz'
     path = os.path.join(folder, name)
     try:
         inside = os.path.realpath(path) == os.path.join(os.path.realpath(folder), name) and os.path.isfile(path)
@@ -290,7 +300,7 @@ def spill_path(source, named):
 def session_folder(source):
     """The folder of a session's side files, for any file of its tree."""
     if source.role == 'main':
-        return source.path[:-6]
+        return os.path.join(os.path.dirname(source.path), stem(os.path.basename(source.path)))
     if source.role == 'loose':
         return os.path.join(os.path.dirname(source.path), source.session or '')
     at = source.path.rfind(os.sep + 'subagents' + os.sep)
@@ -299,10 +309,11 @@ def session_folder(source):
 
 def spill_text(path, limit=0):
     """-> the text of a spilled tool result (.txt as it is; .json: an array of text blocks)."""
-    with open(path, 'rb') as handle:
+    from ..records import open_bytes
+    with open_bytes(path) as handle:
         raw = handle.read(limit) if limit else handle.read()
     text = raw.decode('utf-8', 'replace')
-    if path.endswith('.json'):
+    if path.endswith(('.json', '.json.gz')):
         import json
         try:
             from .claude_parse import result_text
@@ -310,6 +321,16 @@ def spill_text(path, limit=0):
         except (ValueError, RecursionError):
             return text
     return text
+
+
+def side_files(path):
+    """-> paths of the spilled tool output of a main transcript."""
+    folder = os.path.join(session_folder(Source(path, 'main', '', '', 0, 0)), 'tool-results')
+    try:
+        return [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(('.txt', '.json'))]
+    except OSError:
+        # Most sessions spilled nothing.
+        return []
 
 
 def agent_facts(path):

@@ -8,7 +8,7 @@ from ..base import clock, paths
 from ..base import text as texts
 from ..base.errors import EchoError
 from . import options as opt
-from .common import amount, iso, money, short_ids, text_path
+from .common import amount, iso, money, text_path
 from .session import Session, item_json
 
 FORMATS = ('md', 'html', 'json', 'ndjson', 'text')
@@ -159,7 +159,7 @@ def _page(args, session, coverages, make):
                 clean.line(row.branch), clean.line(row.version), row.created, row.modified, [clean.line(m) for m in models], numbers,
                 money(numbers), bool(row.gone), notes, session.asked.zone)
     chosen = _chosen(args, session, coverages, args.background)
-    sid = short_ids(session.asked.catalog.rows()).get(row.sid, row.sid)
+    sid = session.asked.catalog.short_id(row.sid)
     return make(head, entries(chosen, clean.block, lambda item: session.reference(item, sid), session.abandoned()[1], args.cut, _whole(session)))
 
 

@@ -39,6 +39,7 @@ def _build(args, out):
             if store.db is not None:
                 from ..index.upkeep import tidy
                 tidy(store, out.note)
+                result = result._replace(gone=store.db.execute('select count(*) from sessions where gone = 1 and readable = 1').fetchone()[0])
         if result.busy:
             raise EchoError('another process is still building the index')
         for path, why in result.problems:
@@ -80,7 +81,7 @@ def _status(args, out):
         if store.stale:
             data = {'usable': False, 'reason': 'made by another version; the next build makes it anew', 'stale': True}
         else:
-            todo = plan.make(store.db)
+            todo = plan.make(store.db, folder=store.folder)
             built = store.db.execute("select value from meta where key = 'built'").fetchone()
             size = sum(os.path.getsize(os.path.join(store.folder, n)) for n in os.listdir(store.folder)
                        if os.path.isfile(os.path.join(store.folder, n)))

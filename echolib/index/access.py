@@ -81,7 +81,7 @@ def open_view(note, refresh=True, text=False, agent=None, progress=None):
             return _view(store, 'current', result, text)
         if not refresh:
             return _view(store, 'not refreshed', None, text)
-        todo = plan.make(store.db, agent)
+        todo = plan.make(store.db, agent, folder=store.folder)
         if plan.nothing_to_do(todo) and not plan.prices_changed(store.db, store.folder):
             return _view(store, 'current', plan.untouched(todo), text)
         from . import build
@@ -101,7 +101,7 @@ def open_view(note, refresh=True, text=False, agent=None, progress=None):
 def _scanned(note, text, progress):
     from . import build
     store = MemoryStore(note, text)
-    todo = plan.make(store.db)
+    todo = plan.make(store.db, folder=paths.data_dir())
     covered = ''
     if text:
         todo, covered = _newest(todo)

@@ -38,7 +38,7 @@ def refresh(store, agent=None, progress=None, wait=0.0, jobs=None, todo=None):
     processes (None: as many as there are processors, at most four).  todo: a Plan made just now.
     """
     began = time.time()
-    todo = todo or plan.make(store.db, agent)
+    todo = todo or plan.make(store.db, agent, folder=store.folder)
     price_stale = plan.prices_changed(store.db, store.folder)
     if plan.nothing_to_do(todo) and not price_stale:
         return plan.Result(todo.known, 0, todo.found, 0, 0, [], time.time() - began, todo.problems, False)
@@ -46,7 +46,7 @@ def refresh(store, agent=None, progress=None, wait=0.0, jobs=None, todo=None):
         return plan.Result(todo.known, 0, todo.found, 0, 0, [], time.time() - began, todo.problems, True)
     try:
         # What another writer did meanwhile need not be done again.
-        todo = plan.make(store.db, agent)
+        todo = plan.make(store.db, agent, folder=store.folder)
         builder = Builder(store, progress, jobs)
         builder.run(todo, price_stale)
         total = store.db.execute('select count(*) from files').fetchone()[0]
@@ -59,9 +59,9 @@ def refresh(store, agent=None, progress=None, wait=0.0, jobs=None, todo=None):
 class Builder(object):
     """One build by the one writer."""
 
-    def __init__(self, store, progress=None, jobs=None, prices_in=None):
+    def __init__(self, store, progress=None, jobs=None, home=None):
         self.store, self.db = store, store.db
-        self.prices_in = prices_in or store.folder
+        self.home = home or store.folder
         self.progress = progress
         self.workers = jobs if jobs is not None else min(4, os.cpu_count() or 1)
         self.errors = []
@@ -71,11 +71,11 @@ class Builder(object):
     def run(self, todo, price_stale=False):
         """Do what a plan says."""
         db = self.db
-        price = load_price(self.prices_in)
+        price = load_price(self.home)
         self.ledger = Ledger(db, price)
         if price_stale:
             self._reprice()
-        self._forget(todo.gone)
+        self._forget(todo.gone, todo.purged)
         work = self._register(todo)
         self.all = sum(source.size - job.offset for job, source in work)
         self._read(work)
@@ -99,7 +99,7 @@ class Builder(object):
                         tally[name] = tally.get(name, 0) + amount
             ledger.tallies[number] = tally
         self._roll_up()
-        db.execute("insert or replace into meta values ('prices', ?)", (plan.price_mark(self.prices_in),))
+        db.execute("insert or replace into meta values ('prices', ?)", (plan.price_mark(self.home),))
         db.execute('commit')
 
     # what is known of files
@@ -109,7 +109,8 @@ class Builder(object):
         row = self.db.execute('select id from roots where agent = ? and path = ?', (agent, value)).fetchone()
         if row is not None:
             return row[0]
-        return self.db.execute('insert into roots (agent, path, archive) values (?,?,0)', (agent, value)).lastrowid
+        packed = 1 if path.startswith(os.path.join(self.home, 'archive', '')) else 0
+        return self.db.execute('insert into roots (agent, path, archive) values (?,?,?)', (agent, value, packed)).lastrowid
 
     def _session_id(self, agent, root, folder, sid):
         row = self.db.execute('select id from sessions where root = ? and folder = ? and sid = ?', (root, folder, sid)).fetchone()
@@ -215,7 +216,7 @@ class Builder(object):
                 db.close()
         self.dead.clear()
 
-    def _forget(self, gone):
+    def _forget(self, gone, purged):
         if not gone:
             return
         db = self.db
@@ -224,7 +225,7 @@ class Builder(object):
             self._undocument(row.id)
             self.ledger.forget(row.id)
             db.execute('update shards set bytes = max(0, bytes - ?) where id = ?', (max(row.size, 0), row.shard))
-            if row.shard is not None:
+            if row.shard is not None and purged:
                 db.execute("insert or replace into meta values (?, 1)", ('purge:%d' % row.shard,))
         self.ledger.settle()
         self._roll_up()
@@ -292,7 +293,7 @@ class Builder(object):
         if self.db.execute('select 1 from roots limit 2 offset 1').fetchone():
             rollup.mark_copies(self.db)
         self.db.execute("insert or replace into meta values ('built', ?)", (int(time.time() * 1000),))
-        self.db.execute("insert or replace into meta values ('prices', ?)", (plan.price_mark(self.prices_in),))
+        self.db.execute("insert or replace into meta values ('prices', ?)", (plan.price_mark(self.home),))
 
     def _resolve(self):
         from ..records import read_at
@@ -365,7 +366,7 @@ def rebuild(store, progress=None, wait=20.0, jobs=None):
         os.makedirs(folder, 0o700)
         fresh = Store(folder, store.note)
         fresh.open()
-        todo = plan.make(fresh.db)
+        todo = plan.make(fresh.db, folder=store.folder)
         builder = Builder(fresh, progress, jobs, store.folder)
         builder.run(todo)
         total = fresh.db.execute('select count(*) from files').fetchone()[0]

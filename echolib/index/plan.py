@@ -28,8 +28,8 @@ def configured(environ=os.environ):
     return [(adapter, root) for adapter in registry.ADAPTERS for root in adapter.roots(environ)]
 
 
-def make(db, agent=None, environ=os.environ):
-    """-> Plan of what a build must do. agent: look at this agent's roots only."""
+def make(db, agent=None, environ=os.environ, folder=None):
+    """-> Plan of what a build must do. agent: look at this agent's roots only; folder: our own, for its archive."""
     known = {}
     for number, path, size, mtime in db.execute('select id, path, size, mtime_ns from files'):
         known[path if path.__class__ is str else paths.restored(path)] = (number, size, mtime)
@@ -39,13 +39,16 @@ def make(db, agent=None, environ=os.environ):
     for adapter, root in all_roots:
         if agent is not None and adapter.NAME != agent:
             continue
-        for path, size, mtime, role, chain, session, folder in adapter.scan(root, problems):
+        for path, size, mtime, role, chain, session, group in adapter.scan(root, problems):
             row = left.pop(path, None)
             if row is None:
                 if path not in known:
-                    new.append((adapter, root, folder, Source(path, role, chain, session, size, mtime), None))
+                    new.append((adapter, root, group, Source(path, role, chain, session, size, mtime), None))
             elif row[1] != size or row[2] != mtime:
-                changed.append((adapter, root, folder, Source(path, role, chain, session, size, mtime), row[0]))
+                changed.append((adapter, root, group, Source(path, role, chain, session, size, mtime), row[0]))
+    kept = set()
+    if folder is not None and os.path.isdir(os.path.join(folder, 'archive')):
+        kept = _archived(folder, all_roots, agent, known, left, new, changed, problems)
     rows = known_rows(db, [item[4] for item in changed])
     changed = [item[:4] + (rows[item[4]],) for item in changed]
     grown, reset = [], []
@@ -56,14 +59,46 @@ def make(db, agent=None, environ=os.environ):
         root_ids = dict(((a, paths.restored(p)), i) for i, a, p in db.execute('select id, agent, path from roots'))
         live = set(root_ids.get((adapter.NAME, root)) for adapter, root in all_roots)
         looked = set(root_ids.get((adapter.NAME, root)) for adapter, root in all_roots if agent in (None, adapter.NAME))
+        archived = set(i for i, in db.execute('select id from roots where archive = 1'))
         unlisted = tuple(os.path.join(path, '') for path, _ in problems)
         for row in known_rows(db, [number for number, _, _ in left.values()]).values():
-            if row.root not in live:
+            if row.root in archived:
+                # The original is back, or the archive was emptied.
+                gone.append(row)
+                purged = purged or (row.path not in kept)
+            elif row.root not in live:
                 gone.append(row)
             elif row.root in looked and not row.path.startswith(unlisted):
                 gone.append(row)
-                purged = True
+                purged = purged or row.path not in kept
     return Plan(new, grown, reset, gone, purged, len(known) - len(left) + len(new), problems, len(known), all_roots)
+
+
+def _archived(folder, all_roots, agent, known, left, new, changed, problems):
+    """Add archived transcripts whose original is gone to a plan in the making; -> paths of originals that are archived."""
+    from . import archive
+    kept = set()
+    for adapter, root, where in archive.roots(folder, all_roots):
+        if agent not in (None, adapter.NAME):
+            continue
+        unlisted = tuple(os.path.join(path, '') for path, _ in problems)
+        for path, size, mtime, role, chain, session, group in adapter.scan(where, []):
+            original = os.path.join(root, os.path.relpath(path, where))[:-3]
+            if original in left:
+                # Known and no longer seen: unless its folder could not be listed, the agent has removed it.
+                if original.startswith(unlisted):
+                    continue
+                kept.add(original)
+            elif original in known or os.path.exists(original):
+                continue
+            row = left.pop(path, None)
+            kept.add(path)
+            item = (adapter, where, group, Source(path, role, chain, session, size, mtime))
+            if row is None:
+                new.append(item + (None,))
+            elif row[1] != size or row[2] != mtime:
+                changed.append(item + (row[0],))
+    return kept
 
 
 def continues(source, row):

@@ -4,7 +4,7 @@ import sqlite3
 
 from ..base import paths
 from ..base.errors import EchoError
-from . import build, ingest, plan, schema
+from . import archive, build, ingest, plan, schema
 from .store import remove
 
 # A shard is rewritten when more than this share of its documents is dead.
@@ -27,6 +27,7 @@ def tidy(store, note):
     if store.lock(0.0):
         try:
             store.clean()
+            archive.keep(store)
         finally:
             store.unlock()
 
@@ -121,7 +122,7 @@ def verify(store, limit):
             _check(os.path.basename(path), db, damage)
         finally:
             db.close()
-    if not plan.nothing_to_do(plan.make(store.db)):
+    if not plan.nothing_to_do(plan.make(store.db, folder=store.folder)):
         damage.append('the index is behind the files: run index-builder.py build')
         return {'databases': count, 'sessions': 0, 'damage': damage}
     from .catalog import Catalog
@@ -153,7 +154,6 @@ def _check(what, db, damage):
 
 def prune(store, gone=False):
     """Drop what is no longer on disk; with `gone` archived transcripts too. -> {files, archived}."""
-    from . import archive
     if not store.lock(10.0):
         raise EchoError('another process is writing the index')
     archived = 0
