@@ -14,7 +14,7 @@ Protocol of an adapter module:
     side_files(path) -> other files of a main transcript that are worth keeping with it
     session_at(path) -> Session with the whole tree of one transcript
     owns(path)       -> bool: does this path look like one of this agent's files (names before content)
-    head(path)       -> dict of facts needed to place a loose file (session id), read from its first records
+    head(path, also) -> dict of facts needed to place a loose file (session id), read from its first records
     read(source, coverage, offset, line, state)  -> iterator of lists of Event, one list a record; state (dict of plain
                      values) is what a grown file needs to go on; coverage says how far the file is read
     events_at(source, offset, length, state)     -> the events of one line again

@@ -224,8 +224,10 @@ def session_at(path):
     return Session(NAME, os.path.dirname(os.path.dirname(folder)), sid, os.path.basename(folder), tuple(files))
 
 
-def head(path):
+def head(path, also=()):
     """-> {'session': id} of a loose agent file: the session its first records name.
+
+    also: further folders where that session's main file may lie (the archive's).
 
     2.0.77 starts warm-up agents under a throw-away id whose own file stays empty, and names the real session a record
     later; so a session whose main file holds something wins.
@@ -239,15 +241,22 @@ def head(path):
             if type(session) is not str or not session or os.sep in session:
                 continue
             first = first or session
-            try:
-                if os.stat(os.path.join(folder, session + _SUFFIX)).st_size:
-                    return {'session': session}
-            except (OSError, ValueError):
-                # No such file, or no possible file name: the next record may name one.
-                continue
+            if any(_holds_something(os.path.join(where, session)) for where in (folder,) + tuple(also)):
+                return {'session': session}
     except OSError:
         return {'session': None}
     return {'session': first}
+
+
+def _holds_something(path):
+    for end in (_SUFFIX, _PACKED):
+        try:
+            if os.stat(path + end).st_size:
+                return True
+        except (OSError, ValueError):
+            # No such file, or no possible file name.
+            continue
+    return False
 
 
 def read(source, coverage, offset=0, line=0, state=None, noise=False):

@@ -42,7 +42,8 @@ _FOLDS = _Folds()
 def _fold_char(char):
     from unicodedata import category, normalize
     out = []
-    for part in normalize('NFKC', char).casefold():
+    # Folding Cherokee gives capitals; everything else is small already.
+    for part in normalize('NFKC', char).casefold().lower():
         code = ord(part)
         if code < 128:
             out.append(part)
@@ -52,7 +53,7 @@ def _fold_char(char):
                 kind = category(piece)
                 if kind[0] in 'LN':
                     out.append(piece)
-                elif kind != 'Mn':
+                elif kind not in ('Mn', 'Cf'):
                     out.append(' ')
         elif _within(code, _SINGLE):
             out.append(' ' + part + ' ')

@@ -9,7 +9,7 @@ import sqlite3
 import time
 
 from .. import analysis
-from ..adapters import registry
+from ..adapters import Source, registry
 from ..base import paths
 from ..base.errors import IndexUnusable
 from . import ingest, plan, rollup, schema
@@ -75,6 +75,8 @@ class Builder(object):
         self.ledger = Ledger(db, price)
         if price_stale:
             self._reprice()
+        self.archives = todo.archives
+        todo = self._tie_again(todo)
         self._forget(todo.gone, todo.purged)
         work = self._register(todo)
         self.all = sum(source.size - job.offset for job, source in work)
@@ -101,6 +103,53 @@ class Builder(object):
         self._roll_up()
         db.execute("insert or replace into meta values ('prices', ?)", (plan.price_mark(self.home),))
         db.execute('commit')
+
+    def _tie_again(self, todo):
+        """-> the plan with loose agent files moved to the session they now belong to.
+
+        Which session that is depends on their first records and on which main files there are, so it is decided again
+        when either changed.
+        """
+        folders = set((item[1], item[2]) for item in todo.new if item[3].role == 'main')
+        folders |= set((self._root_path(row.root), os.path.basename(os.path.dirname(row.path))) for row in todo.gone if row.role == 'main')
+        grown = dict((item[4].id, item) for item in todo.grown + todo.reset if item[3].role == 'loose')
+        if not folders and not grown:
+            return todo
+        leaving = set(row.id for row in todo.gone)
+        new, gone, moved = list(todo.new), list(todo.gone), set()
+        for number, root, folder, path, chain, sid in self.db.execute(
+                "select id, root, folder, path, chain, sid from files where role = 'loose'").fetchall():
+            if number in leaving or number not in grown and (self._root_path(root), folder) not in folders:
+                continue
+            path = paths.restored(path)
+            agent = self.db.execute('select agent from roots where id = ?', (root,)).fetchone()[0]
+            adapter = registry.get(agent)
+            now = self._head(adapter, path) or chain
+            if now == sid:
+                continue
+            try:
+                stat = os.stat(path)
+            except OSError:
+                # Gone since the plan was made: the next build sees that.
+                continue
+            moved.add(number)
+            gone.extend(plan.known_rows(self.db, [number]).values())
+            new.append((adapter, self._root_path(root), folder, Source(path, 'loose', chain, None, stat.st_size, stat.st_mtime_ns), None))
+        return todo._replace(new=new, gone=gone, grown=[i for i in todo.grown if i[4].id not in moved],
+                             reset=[i for i in todo.reset if i[4].id not in moved])
+
+    def _head(self, adapter, path):
+        """-> the session of a loose file, None when it names none."""
+        folder = os.path.dirname(path)
+        also = [os.path.join(where, os.path.relpath(folder, root)) for where, root in self.archives.items()
+                if folder.startswith(os.path.join(root, ''))]
+        also += [os.path.join(root, os.path.relpath(folder, where)) for where, root in self.archives.items()
+                 if folder.startswith(os.path.join(where, ''))]
+        return adapter.head(path, also).get('session')
+
+    def _root_path(self, number):
+        row = self.db.execute('select path from roots where id = ?', (number,)).fetchone()
+        return paths.restored(row[0]) if row else ''
 
     # what is known of files
 
@@ -147,10 +196,14 @@ class Builder(object):
                 root_id = roots[adapter.NAME, root]
                 sid = source.session
                 if source.role == 'loose':
-                    sid = adapter.head(source.path).get('session') or source.chain
-                key = (root_id, folder, sid)
+                    sid = self._head(adapter, source.path) or source.chain
+                home = self.archives.get(root, root)
+                if (adapter.NAME, home) not in roots:
+                    roots[adapter.NAME, home] = self._root_id(adapter.NAME, home)
+                # An archived transcript belongs to the session it was, whatever is left of that on disk.
+                key = (roots[adapter.NAME, home], folder, sid)
                 if key not in sessions:
-                    sessions[key] = self._session_id(adapter.NAME, root_id, _storable_name(folder), _storable_name(sid))
+                    sessions[key] = self._session_id(adapter.NAME, key[0], _storable_name(folder), _storable_name(sid))
                 number = db.execute(
                     'insert into files (root, folder, path, role, chain, sid, session, size, mtime_ns, offset, ranges, damaged)'
                     " values (?,?,?,?,?,?,?,-1,0,0,'','[]')",

@@ -8,7 +8,8 @@ from ..base import paths
 # What a build has to do. new, grown, reset: lists of (agent, root, folder, Source, known row or None); gone: ids of
 # files to forget; purged: True when a transcript was deleted by its user; found: files seen; problems: folders that
 # cannot be listed, as (path, reason); known: number of files in the index.
-Plan = namedtuple('Plan', 'new grown reset gone purged found problems known roots')
+# archives: {archive folder: live root}.
+Plan = namedtuple('Plan', 'new grown reset gone purged found problems known roots archives')
 
 Known = namedtuple('Known', 'id root path size mtime_ns offset open_end check_sum sid role shard')
 
@@ -46,9 +47,11 @@ def make(db, agent=None, environ=os.environ, folder=None):
                     new.append((adapter, root, group, Source(path, role, chain, session, size, mtime), None))
             elif row[1] != size or row[2] != mtime:
                 changed.append((adapter, root, group, Source(path, role, chain, session, size, mtime), row[0]))
-    kept = set()
+    kept, archives = set(), {}
     if folder is not None and os.path.isdir(os.path.join(folder, 'archive')):
-        kept = _archived(folder, all_roots, agent, known, left, new, changed, problems)
+        from . import archive
+        archives = dict((where, root) for _, root, where in archive.roots(folder, all_roots))
+        kept = _archived(archive.roots(folder, all_roots), agent, known, left, new, changed, problems)
     rows = known_rows(db, [item[4] for item in changed])
     changed = [item[:4] + (rows[item[4]],) for item in changed]
     grown, reset = [], []
@@ -71,14 +74,13 @@ def make(db, agent=None, environ=os.environ, folder=None):
             elif row.root in looked and not row.path.startswith(unlisted):
                 gone.append(row)
                 purged = purged or row.path not in kept
-    return Plan(new, grown, reset, gone, purged, len(known) - len(left) + len(new), problems, len(known), all_roots)
+    return Plan(new, grown, reset, gone, purged, len(known) - len(left) + len(new), problems, len(known), all_roots, archives)
 
 
-def _archived(folder, all_roots, agent, known, left, new, changed, problems):
+def _archived(places, agent, known, left, new, changed, problems):
     """Add archived transcripts whose original is gone to a plan in the making; -> paths of originals that are archived."""
-    from . import archive
     kept = set()
-    for adapter, root, where in archive.roots(folder, all_roots):
+    for adapter, root, where in places:
         if agent not in (None, adapter.NAME):
             continue
         unlisted = tuple(os.path.join(path, '') for path, _ in problems)

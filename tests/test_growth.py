@@ -1,0 +1,122 @@
+"""A file that grows, in any steps and any order of arrival, gives what a rebuild gives: every key, every owner."""
+import glob
+import os
+
+import pytest
+
+from helpers import shared
+from homes import Home
+
+STEPS = (1, 2, 3, 7)
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv('HOME', str(tmp_path))
+    monkeypatch.setenv('USERPROFILE', str(tmp_path))
+    for name in ('CLAUDE_CONFIG_DIR', 'XDG_CONFIG_HOME', 'CLAUDE_CODE_SESSION_ID'):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv('SESSION_DIGGER_DATA_DIR', str(tmp_path / 'data'))
+    monkeypatch.setenv('SESSION_DIGGER_ARCHIVE', '0')
+    return Home(tmp_path)
+
+
+def files_of(name):
+    """-> {path below projects: list of lines} of one corpus."""
+    top = os.path.join(shared('corpus', name), 'home', 'dev', '.claude', 'projects')
+    found = {}
+    for path in glob.glob(os.path.join(top, '**', '*.jsonl'), recursive=True):
+        with open(path, 'rb') as handle:
+            found[os.path.relpath(path, top)] = handle.readlines()
+    return found
+
+
+def rebuilt(home):
+    import shutil
+    shutil.rmtree(home.data)
+    home.build()
+    return home.state()
+
+
+@pytest.mark.parametrize('name', ['claude-1.0.128', 'claude-2.0.77', 'claude-2.1.332'])
+def test_a_corpus_grown_step_by_step_equals_a_rebuild(home, name):
+    files = files_of(name)
+    cuts = dict((path, 0) for path in files)
+    rounds = 6
+    for step in range(rounds):
+        for number, path in enumerate(sorted(files)):
+            lines = files[path]
+            size = max(1, len(lines) // rounds) + number % 3
+            end = len(lines) if step == rounds - 1 else min(len(lines), cuts[path] + size)
+            if end > cuts[path]:
+                home.append(b''.join(lines[cuts[path]:end]), path)
+                cuts[path] = end
+        home.build()
+    grown = home.state()
+    assert grown == rebuilt(home)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('name', ['claude-1.0.128', 'claude-2.0.77', 'claude-2.1.332'])
+def test_every_file_grown_record_by_record_equals_a_rebuild(home, name):
+    files = files_of(name)
+    chosen = sorted(files, key=lambda p: len(files[p]))[::max(1, len(files) // 12)]
+    for path in files:
+        if path not in chosen:
+            home.write(b''.join(files[path]), path)
+    home.build()
+    for at in range(max(len(files[p]) for p in chosen)):
+        for path in chosen:
+            if at < len(files[path]):
+                home.append(files[path][at], path)
+        home.build()
+    grown = home.state()
+    assert grown == rebuilt(home)
+
+
+def test_the_order_of_arrival_changes_nothing(home):
+    files = files_of('claude-2.1.332')
+    for path in sorted(files, reverse=True):
+        home.write(b''.join(files[path]), path)
+        home.build()
+    one_by_one = home.state()
+    assert one_by_one == rebuilt(home)
+
+
+def test_files_that_go_free_what_they_owned(home):
+    files = files_of('claude-2.1.332')
+    for path in files:
+        home.write(b''.join(files[path]), path)
+    home.build()
+    for path in sorted(files)[::3]:
+        os.unlink(home.path(path))
+    home.build()
+    left = home.state()
+    assert left == rebuilt(home)
+
+
+def test_half_a_line_is_taken_when_it_is_whole(home):
+    files = files_of('claude-2.1.332')
+    path = max(files, key=lambda p: len(files[p]))
+    data = b''.join(files[path])
+    cut = len(data) // 2
+    home.write(data[:cut], path)
+    home.build()
+    home.append(data[cut:], path)
+    home.build()
+    grown = home.state()
+    assert grown == rebuilt(home)
+    assert all(row['parse_errors'] == 0 for row in grown['sessions'].values())
+
+
+def test_a_rewritten_file_is_read_again(home):
+    files = files_of('claude-2.1.332')
+    path = max(files, key=lambda p: len(files[p]))
+    lines = files[path]
+    home.write(b''.join(lines), path)
+    home.build()
+    # The client deletes one row in place (a tombstone), then goes on.
+    home.write(b''.join(lines[:5] + lines[6:] + lines[5:6] * 3), path)
+    home.build()
+    changed = home.state()
+    assert changed == rebuilt(home)
