@@ -76,8 +76,7 @@ def resolve_agent(name):
         return registry.resolve(name)
     except KeyError:
         import difflib
-        known = registry.names() + sorted(registry.ALIASES)
-        near = difflib.get_close_matches(name, known, 1, 0.5)
+        near = difflib.get_close_matches(name, registry.names(), 1, 0.5)
         raise UsageError("unknown agent '%s'%s; known: %s, or cross for all" % (
             name, ' (did you mean %s?)' % near[0] if near else '', ', '.join(registry.names())))
 

@@ -99,6 +99,8 @@ def run(program, summary, commands, argv, default=None):
         return _say(out, error, 1)
     except KeyboardInterrupt:
         return 130
+    except MemoryError:
+        return _say(out, 'not enough memory', 1)
     except OSError as error:
         if sys.stdout is None or error.errno in (9, 22, 32) and _stdout_gone():
             return _closed()

@@ -221,6 +221,7 @@ def _text(args, out, asked, answer, rows, clean):
             lack = ' (lacks: %s)' % ', '.join(hit.missing) if hit.missing else ''
             lines.append('  %s  %s%s' % (ref, kind, clean.line(lack)))
             lines.append('    ' + texts.printable(snippet))
+            lines.extend(_around(args, asked, row, source, hit, clean))
             if hit.copies:
                 lines.append('    also in %s' % ', '.join(ids[rows[c].sid] for c in hit.copies[:4] if c in rows))
         block = texts.fence('%s%s\n%s' % (title, marks, '\n'.join(lines)), row.sid, '%s, %s, %s' % (
@@ -238,6 +239,18 @@ def _text(args, out, asked, answer, rows, clean):
         out.line(tail)
     if first_ref:
         out.line('Read on: sd-recall.py show %s' % first_ref)
+
+
+def _around(args, asked, row, source, hit, clean):
+    """The messages before and after a hit, one line each."""
+    if not args.context:
+        return []
+    from ..transcript import items
+    chain = '' if source is None or source.role == 'main' else source.chain
+    found = [i for i in items(row.agent, asked.catalog.sources(row)) if i.kind in ('prompt', 'reply') and i.chain == chain]
+    before = [i for i in found if i.line < hit.line][-args.context:]
+    after = [i for i in found if i.line > hit.line][:args.context]
+    return ['      %s %s: %s' % ('<' if i in before else '>', i.role, texts.cut(clean.line(i.body), 110)) for i in before + after]
 
 
 def _headline(args, answer):

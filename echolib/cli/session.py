@@ -89,13 +89,12 @@ def _show(args, out):
     try:
         ref, clean = session.ref, session.clean
         leaves, left = session.abandoned()
-        total = 0
         if ref.line is not None:
             # Around a line: keep a window of what is wanted, and always the line itself.
             before, after, hit = [], [], None
+            aim = _nearest(session, ref)
             for item in session.items():
-                total += 1
-                here = item.line == ref.line and item.chain == ref.chain and hit is None
+                here = item.line == aim and item.chain == ref.chain and hit is None
                 if not (_wanted(item, args) or here):
                     continue
                 if here:
@@ -128,6 +127,12 @@ def _show(args, out):
             _show_text(args, out, session, chosen, hit, left)
     finally:
         session.asked.close()
+
+
+def _nearest(session, ref):
+    """-> the line to show for a reference: its own, or the next that holds an item (a title's line holds none)."""
+    lines = sorted(set(item.line for item in session.items() if item.chain == ref.chain))
+    return next((line for line in lines if line >= ref.line), lines[-1] if lines else None)
 
 
 def item_json(session, item, left=()):

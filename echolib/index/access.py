@@ -4,6 +4,7 @@ Both ways end in the same tables, so every number has one definition whichever w
 """
 import os
 import sqlite3
+import time
 from collections import namedtuple
 
 from ..base import paths
@@ -66,36 +67,78 @@ def open_view(note, refresh=True, text=False, agent=None, progress=None):
     note(text): gets lines for the user.  refresh=False: the index as it is.  text: shards are needed.  Never fails for
     want of an index; raises EchoError only when there is nothing to look at.
     """
-    store = Store(paths.data_dir(), note) if paths.data_dir() else None
+    folder = paths.data_dir()
+    store = Store(folder, note) if folder else None
     try:
         if store is None:
             raise IndexUnusable('there is no home folder to keep an index in; set SESSION_DIGGER_DATA_DIR')
-        usable = store.open(create=refresh)
-        if store.stale:
-            from . import build
-            note('the index was made by another version; it is built again')
-            result = build.rebuild(store, progress)
-            if result.busy:
-                raise IndexUnusable('another process is building the index')
-            store.open()
-            return _view(store, 'current', result, text)
-        if not refresh:
-            return _view(store, 'not refreshed', None, text)
-        todo = plan.make(store.db, agent, folder=store.folder)
-        if plan.nothing_to_do(todo) and not plan.prices_changed(store.db, store.folder):
-            return _view(store, 'current', plan.untouched(todo), text)
-        from . import build
-        # A first build in another process is worth waiting for.
-        result = build.refresh(store, agent, progress, wait=0.0 if usable else 30.0, todo=todo)
-        return _view(store, 'busy' if result.busy else 'current', result, text)
+        try:
+            return _opened(store, note, refresh, text, agent, progress)
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError) and 'malformed' not in str(error):
+                raise
+            note('the index was damaged (%s); the damaged part is built again' % error)
+            repair(store)
+            return _opened(store, note, refresh, text, agent, progress)
     except IndexUnusable as error:
         reason = str(error)
-    except sqlite3.OperationalError as error:
+    except sqlite3.DatabaseError as error:
         reason = 'the index cannot be used (%s)' % error
     if store is not None:
         store.close()
     note('%s; the files are read instead' % reason)
     return _scanned(note, text, progress)
+
+
+def _opened(store, note, refresh, text, agent, progress):
+    usable = store.open(create=refresh)
+    if store.stale:
+        from . import build
+        note('the index was made by another version; it is built again')
+        result = build.rebuild(store, progress)
+        if result.busy:
+            raise IndexUnusable('another process is building the index')
+        store.open()
+        return _view(store, 'current', result, text)
+    if not refresh:
+        return _view(store, 'not refreshed', None, text)
+    todo = plan.make(store.db, agent, folder=store.folder)
+    if plan.nothing_to_do(todo) and not plan.prices_changed(store.db, store.folder):
+        _archive(store)
+        return _view(store, 'current', plan.untouched(todo), text)
+    from . import build
+    # A first build in another process is worth waiting for.
+    result = build.refresh(store, agent, progress, wait=0.0 if usable else 30.0, todo=todo)
+    if not result.busy:
+        _archive(store)
+    return _view(store, 'busy' if result.busy else 'current', result, text)
+
+
+def _archive(store):
+    """Once a day, keep what the agents' clean-up is about to take."""
+    row = store.db.execute("select value from meta where key = 'archived'").fetchone()
+    if row is None or not 0 <= time.time() - row[0] < 72000:
+        from . import archive
+        archive.daily(store)
+
+
+def repair(store):
+    """Make an index usable again whose databases are damaged: a shard is written anew, index.db starts from nothing."""
+    from . import upkeep
+    if store.db is None:
+        store.open()
+    if not store.lock(20.0):
+        raise IndexUnusable('the index is damaged and another process is writing it')
+    try:
+        sound = upkeep.is_sound(store.db)
+        if sound:
+            for number in upkeep.damaged_shards(store):
+                upkeep.rewrite_shard(store, number)
+    finally:
+        store.unlock()
+    if not sound:
+        store.close()
+        store.move_aside()
 
 
 def _scanned(note, text, progress):
@@ -130,8 +173,10 @@ def _view(store, state, result, text):
     shards = []
     if text:
         for number, (path, end) in sorted(store.shards().items()):
-            try:
-                shards.append((number, schema.connect(path, True), end))
-            except sqlite3.OperationalError as error:
-                raise IndexUnusable('a part of the index cannot be opened (%s)' % error)
+            if not os.path.exists(path):
+                raise sqlite3.DatabaseError('a part of it is missing')
+            db = schema.connect(path, True)
+            # The first look at a database tells a file that is none.
+            db.execute('select id from next_doc').fetchone()
+            shards.append((number, db, end))
     return View(store, store.db, shards, state, result, result.problems if result else [], '')

@@ -85,6 +85,19 @@ def keep(store, environ=os.environ, now=None):
     return count
 
 
+def daily(store):
+    """Archive what is due, at most once in 20 hours; for commands that are not builds."""
+    now = int(time.time())
+    row = store.db.execute("select value from meta where key = 'archived'").fetchone()
+    if row is not None and 0 <= now - row[0] < 72000 or not store.lock():
+        return
+    try:
+        keep(store)
+        store.db.execute("insert or replace into meta values ('archived', ?)", (now,))
+    finally:
+        store.unlock()
+
+
 def _copy_session(db, session, adapter, root, where):
     """Copy a session's files; -> True when anything had to be copied."""
     copied = False

@@ -280,13 +280,16 @@ class Searcher(object):
             oldest = copies[doc]
             whole.setdefault(oldest, set()).add(self.session_of(self._file(*doc)))
         rows = self._scored(query, found, answering, sessions, copies, options, partial)
-        hits, per = [], {}
+        hits, per, shown = [], {}, set()
         for _, score, shard, number, session in rows:
             if options.per_session and per.get(session, 0) >= options.per_session:
                 continue
             row = self._doc(shard, number)
-            if row is None:
+            # A block of records may stand in a file twice.
+            same = (session, row[7], row[5], row[4]) if row is not None else None
+            if same is None or same in shown:
                 continue
+            shown.add(same)
             missing = () if query.question else tuple(
                 ' OR '.join(t.text for t in alternatives)
                 for alternatives, having in zip(query.terms, sessions) if session not in having)

@@ -47,7 +47,8 @@ class Store(object):
         except sqlite3.DatabaseError as error:
             if not create:
                 raise IndexUnusable('the index is damaged (%s)' % error)
-            self._move_aside(error)
+            self.note('index.db was damaged (%s); it was moved aside and is built again' % error)
+            self.move_aside()
         except OSError as error:
             raise IndexUnusable('the index cannot be read: %s' % (error.strerror or error))
         if self.db is not None:
@@ -72,8 +73,8 @@ class Store(object):
             self.db = None
             raise IndexUnusable('the index cannot be opened: %s' % error)
 
-    def _move_aside(self, error):
-        self.note('index.db was damaged (%s); it was moved aside and is built again' % error)
+    def move_aside(self):
+        """Put a damaged index.db out of the way (the next tidying up removes it)."""
         for end in ('',) + _SIDE_FILES:
             try:
                 os.replace(self.path + end, self.path + '.damaged' + end)
@@ -102,6 +103,7 @@ class Store(object):
         while True:
             db = None
             try:
+                os.close(os.open(os.path.join(self.folder, 'lock.db'), os.O_RDWR | os.O_CREAT, 0o600))
                 db = schema.connect(os.path.join(self.folder, 'lock.db'), timeout=0.0)
                 db.execute('pragma journal_mode=memory')
                 db.execute('begin exclusive')
@@ -112,6 +114,8 @@ class Store(object):
                     db.close()
                 if 'locked' not in str(error) and 'busy' not in str(error):
                     raise IndexUnusable('the index cannot be written: %s' % error)
+            except OSError as error:
+                raise IndexUnusable('the index cannot be written: %s' % (error.strerror or error))
             except sqlite3.DatabaseError:
                 db.close()
                 os.unlink(os.path.join(self.folder, 'lock.db'))
@@ -151,6 +155,8 @@ class Store(object):
                 if name.endswith(end):
                     base = name[:-len(end)]
             if base.startswith('text-') and base.endswith('.db') and base not in keep:
+                remove(os.path.join(self.folder, name))
+            elif name.startswith(schema.INDEX_NAME + '.damaged'):
                 remove(os.path.join(self.folder, name))
             elif name.startswith('rebuild-'):
                 folder = os.path.join(self.folder, name)

@@ -42,6 +42,30 @@ def wipe(db):
     db.execute('pragma wal_checkpoint(truncate)').fetchall()
 
 
+def is_sound(db):
+    """True when a database passes SQLite's quick check."""
+    try:
+        return db.execute('pragma quick_check(1)').fetchone()[0] == 'ok'
+    except sqlite3.DatabaseError:
+        return False
+
+
+def damaged_shards(store):
+    """-> ids of shards that are missing or damaged."""
+    found = []
+    for number, (path, _) in store.shards().items():
+        if not os.path.exists(path):
+            found.append(number)
+            continue
+        db = schema.connect(path, True)
+        try:
+            if not is_sound(db):
+                found.append(number)
+        finally:
+            db.close()
+    return found
+
+
 def rewrite_shard(store, number):
     """Read the files of one shard again into a new shard, and put it in the old one's place. Needs the lock."""
     db = store.db
