@@ -37,14 +37,18 @@ class Entry(_Entry):
         return self.item.role == 'system' and len(self.body) < 120 and '\n' not in self.body
 
 
-def masked(value, clean, key='', depth=0):
+def masked(value, clean, key='', depth=0, hidden=None):
     """-> a JSON value whose strings went through `clean`, those under a name that says secret masked whole.
 
-    What is nested deeper than 12 levels, and numbers that JSON does not have, come out as null.
+    What is nested deeper than 12 levels, and numbers that JSON does not have, come out as null. hidden: list that gets
+    (text, what stands for it) of what was masked for its name.
     """
     if isinstance(value, str):
         text = clean(value)
-        return _by_name(key, text, clean) if key and text and text == value and len(text) < _SMALL else text
+        shown = _by_name(key, text, clean) if key and text and text == value and len(text) < _SMALL else text
+        if shown != text and hidden is not None:
+            hidden.append((text, shown))
+        return shown
     if isinstance(value, float) and (value != value or value in (float('inf'), float('-inf'))):
         return None
     if not isinstance(value, (dict, list, tuple)):
@@ -52,8 +56,18 @@ def masked(value, clean, key='', depth=0):
     if depth >= _DEEPEST:
         return None
     if isinstance(value, dict):
-        return dict((clean(str(k)), masked(v, clean, str(k), depth + 1)) for k, v in value.items())
-    return [masked(v, clean, key, depth + 1) for v in value]
+        return dict((clean(str(k)), masked(v, clean, str(k), depth + 1, hidden)) for k, v in value.items())
+    return [masked(v, clean, key, depth + 1, hidden) for v in value]
+
+
+def masked_call(text, data, clean):
+    """-> (text, input) of a tool call: the input masked, and its text, which has no names in it, masked alike."""
+    hidden = []
+    given = masked(data, clean, hidden=hidden)
+    text = clean(text)
+    for was, shown in hidden:
+        text = text.replace(was, shown)
+    return text, given
 
 
 def _by_name(key, text, clean):

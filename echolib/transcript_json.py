@@ -2,7 +2,7 @@
 from . import events as ev
 from .adapters import registry, tree
 from .base import clock
-from .transcript_entries import masked
+from .transcript_entries import masked_call
 
 
 def event_objects(agent, sources, clean, reference, session_id, coverages=None):
@@ -20,7 +20,10 @@ def event_objects(agent, sources, clean, reference, session_id, coverages=None):
                'time': clock.format_time(event.time) or None, 'turn': turn, 'chain': clean(event.chain),
                'ref': reference(event.chain, event.line), 'id': clean(event.id), 'message': clean(event.message),
                'text': clean(_text(adapter, source, event)), 'line': event.line, 'offset': event.offset}
-        out.update(_own_fields(event, clean))
+        if event.kind == ev.TOOL_CALL:
+            out['text'], out['input'] = masked_call(event.text, event.data, clean)
+        else:
+            out.update(_own_fields(event, clean))
         number += 1
         yield out
 
@@ -39,8 +42,6 @@ def _text(adapter, source, event):
 def _own_fields(event, clean):
     """What events of one kind have beside what all have."""
     kind, data = event.kind, event.data
-    if kind == ev.TOOL_CALL:
-        return {'input': masked(data, clean)}
     if kind == ev.TOOL_RESULT:
         return {'call': clean(data.call_id), 'spilled': bool(data.spill)}
     if kind == ev.USAGE:

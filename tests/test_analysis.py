@@ -80,7 +80,7 @@ def merged_as_a_tree(facts, chance):
 @pytest.mark.parametrize('kind', [CALL, TURN, TOOL, COMPACT, STOP, AGENT, RETRY])
 def test_merging_does_not_depend_on_the_order(kind):
     chance = random.Random(kind)
-    for _ in range(400):
+    for _ in range(200):
         facts = [random_fact(kind, chance) for _ in range(chance.randint(2, 6))]
         wanted = facts[0]
         for one in facts[1:]:

@@ -327,6 +327,7 @@ def test_owned_by_content(records, owned, tmpdir):
     assert claude.owns(make.write(tmpdir.join('x.jsonl'), records)) is owned
 
 
+@pytest.mark.slow
 def test_no_other_agents_file_is_owned(tmpdir):
     copy = str(tmpdir.join('x.jsonl'))
     base = shared('corpus')

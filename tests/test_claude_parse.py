@@ -469,7 +469,7 @@ def test_several_results_in_one_row():
 def test_content_as_deep_as_can_be_read():
     # Writing JSON takes more of the stack than reading it.
     read = 0
-    for depth in range(100, 1000, 3):
+    for depth in range(100, 1000, 9):
         line = make.line(make.result('t', [{'type': 'map', 'a': 'DEEP'}])).replace(b'"DEEP"', b'["x",' * depth + b'1' + b']' * depth)
         found, _ = parse_line(line)
         for record in found:
@@ -765,6 +765,7 @@ def test_lines_of_real_files_again(folder):
     assert sum(check_lines_again(source) for source in corpus_files(folder)) > 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('folder', CORPORA)
 def test_real_files_in_two_parts(folder, tmpdir):
     chance = random.Random(2)

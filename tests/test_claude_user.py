@@ -266,9 +266,9 @@ def test_wrappers_are_cut_wherever_they_stand():
 
 # Each of these takes minutes when a search starts anew at every tag.
 @pytest.mark.parametrize('text', [
-    '<system-reminder ' * 100000, 'x' + '<system-reminder>' * 100000, 'x' + '<ide_selection></ide_selection>' * 50000
-    + '<ide_selection>' * 50000, '<command-name>' * 100000, '/a' + ':a' * 200000 + '!', '<bash-input>' * 100000,
-    '<command-message>' + '<command-args>' * 100000], ids=lambda text: text[:20])
+    '<system-reminder ' * 30000, 'x' + '<system-reminder>' * 30000, 'x' + '<ide_selection></ide_selection>' * 15000
+    + '<ide_selection>' * 15000, '<command-name>' * 30000, '/a' + ':a' * 60000 + '!', '<bash-input>' * 30000,
+    '<command-message>' + '<command-args>' * 30000], ids=lambda text: text[:20])
 def test_hostile_text_is_read_in_one_go(text):
     assert classify_text(text)[0] in (PROMPT, INJECTED)
 

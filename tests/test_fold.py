@@ -92,11 +92,11 @@ def test_is_ascii(text, expected):
 SAMPLES = [text for text, _ in CASES.values()]
 
 
-@pytest.mark.parametrize('form', ['NFC', 'NFD', 'NFKC', 'NFKD'])
-@pytest.mark.parametrize('name', sorted(set(CASES) - {'lone surrogates'}))
-def test_composition_does_not_matter(name, form):
+@pytest.mark.parametrize('name', sorted(CASES))
+def test_composition_does_not_matter(name):
     text = CASES[name][0]
-    assert tokens(unicodedata.normalize(form, text)) == tokens(text)
+    for form in ('NFC', 'NFD', 'NFKC', 'NFKD'):
+        assert tokens(unicodedata.normalize(form, text)) == tokens(text), form
 
 
 @pytest.mark.parametrize('name', sorted(CASES))
@@ -170,6 +170,7 @@ def check_all(db, codes):
         fold(text).encode('utf-8')
 
 
+@pytest.mark.slow
 def test_characters_of_the_scripts_in_daily_use(index):
     check_all(index, list(range(0x3100)) + list(range(0xA640, 0xAC00)) + list(range(0xD7A0, 0xE010)) + list(range(0xF900, 0x10000)))
 
@@ -177,7 +178,7 @@ def test_characters_of_the_scripts_in_daily_use(index):
 @pytest.mark.slow
 def test_other_characters(index):
     # Ideographs and what nobody uses: samples.
-    check_all(index, list(range(0x3100, 0xA640, 7)) + list(range(0xAC00, 0xD7A0, 7)) + list(range(0x10000, 0x20000, 3))
+    check_all(index, list(range(0x3100, 0xA640, 7)) + list(range(0xAC00, 0xD7A0, 7)) + list(range(0x10000, 0x20000, 7))
               + list(range(0x20000, sys.maxunicode + 1, 97)))
 
 

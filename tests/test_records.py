@@ -125,13 +125,13 @@ def test_offsets_point_at_the_lines(name):
         assert record.data in read_at(path, record.offset)
 
 
-@pytest.mark.parametrize('block', [1, 2, 7, 64, 1 << 16])
 @pytest.mark.parametrize('name', sorted(set(CASES) - {'nested too deep'}))
-def test_backwards_is_forwards_reversed(name, block):
+def test_backwards_is_forwards_reversed(name):
     path = Memory(CASES[name][0])
     forwards = [(record.data, record.offset, record.length) for record in read(path)[0]]
-    backwards = [(record.data, record.offset, record.length) for record in read_backwards(path, block=block)]
-    assert repr(backwards) == repr(forwards[::-1])      # as text, since NaN is unlike itself
+    for block in (1, 2, 7, 64, 1 << 16):
+        backwards = [(record.data, record.offset, record.length) for record in read_backwards(path, block=block)]
+        assert repr(backwards) == repr(forwards[::-1]), block      # as text, since NaN is unlike itself
 
 
 def test_text_survives():

@@ -366,33 +366,36 @@ def billed(session):
 def branches(path):
     """-> (number of branch ends, ids of rows that lie on a branch the person went back from).
 
-    Going back (Esc Esc) gives one row several prompts as children; the newest one leads on.
+    Going back (Esc Esc) gives one row several prompts as children; the newest one leads on. Only what may be a prompt is
+    decoded; of other rows the ids are read from their bytes (a row begins with its parent's).
     """
-    from ..records import read_records
-    from .claude_parse import is_noise_line
+    from ..records import open_bytes, parse_line
     from .claude_user import is_real_prompt
-    parent, order, prompts, near = {}, [], [], {}
-    for record in read_records(path, skip=is_noise_line):
-        data = record.data
-        uuid = data.get('uuid')
-        if type(uuid) is not str or data.get('isSidechain') is True or uuid in parent:
-            continue
-        parent[uuid] = data.get('parentUuid')
-        order.append(uuid)
-        if data.get('type') == 'user' and is_real_prompt(data):
-            prompts.append(uuid)
-    for uuid in prompts:
-        if parent[uuid] is not None:
-            near.setdefault(parent[uuid], []).append(uuid)
-    # A first prompt that was edited has no row before it: only prompts without any other root in between are told apart.
+    parent, order, prompts = {}, [], {}
+    with open_bytes(path) as handle:
+        for line in handle:
+            if not line.startswith(b'{"parentUuid":'):
+                continue
+            at = line.rfind(b'"uuid":"')
+            uuid = line[at + 8:at + 44] if at > 0 else b''
+            if b'"type":"user"' in line and b'"tool_result"' not in line and b'"isSidechain":true' not in line[:200]:
+                found = parse_line(line)[0]
+                if found and is_real_prompt(found[0]) and type(found[0].get('uuid')) is str:
+                    uuid = found[0]['uuid'].encode('utf-8', 'replace')
+                    if found[0].get('parentUuid') is not None and uuid not in parent:
+                        prompts.setdefault(line[15:51], []).append(uuid)
+            if uuid and uuid not in parent:
+                parent[uuid] = line[15:51] if line[14:15] == b'"' else None
+                order.append(uuid)
     left = set()
-    for siblings in near.values():
+    for siblings in prompts.values():
         left.update(siblings[:-1])
     ends = 1 + len(left)
-    for uuid in order:
-        if parent[uuid] in left:
-            left.add(uuid)
-    return ends, left
+    if left:
+        for uuid in order:
+            if parent[uuid] in left:
+                left.add(uuid)
+    return ends, set(uuid.decode('utf-8', 'replace') for uuid in left)
 
 
 def file_versions(path):

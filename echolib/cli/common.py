@@ -126,6 +126,18 @@ def dump(out, value):
     out.write(json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False) + '\n')
 
 
+def dump_list(out, head, name, values):
+    """Write one JSON object whose list `name` is written as it comes: head (dict), then the list."""
+    import json
+    text = json.dumps(head, ensure_ascii=False, indent=1, allow_nan=False)
+    out.write('%s,\n "%s": [' % (text[:-2], name))
+    first = True
+    for value in values:
+        out.write(('\n  ' if first else ',\n  ') + json.dumps(value, ensure_ascii=False, allow_nan=False))
+        first = False
+    out.write(']\n}\n' if first else '\n ]\n}\n')
+
+
 def short_ids(rows):
     """-> {session id: its shortest unique beginning of at least 8 characters} over these rows."""
     ids = sorted(row.sid for row in rows)

@@ -74,7 +74,7 @@ def _target(args, session, form):
 
 def file_name(agent, sid, form):
     """-> a file name of A-Za-z0-9._- and at most 120 bytes for a session, whatever its id holds."""
-    safe = re.sub('[^A-Za-z0-9._-]+', '-', sid)
+    safe = re.sub('[^A-Za-z0-9_-]+', '-', sid)
     name = '%s-%s' % (agent, safe)
     if len(name) + len(form) + 1 > _MAX_NAME or safe != sid:
         # What was cut or replaced must still tell two sessions apart.
@@ -193,7 +193,7 @@ def _header(session):
 
 
 def _json(args, session, coverages, shown):
-    from ..transcript_entries import masked
+    from ..transcript_entries import masked_call
     numbers, models = _numbers(session)
     head = dict(_header(session), models=[session.clean(m) for m in models], stats=dict(numbers, sessions=1))
     _, left = session.abandoned()
@@ -206,7 +206,7 @@ def _json(args, session, coverages, shown):
         row = item_json(session, item, left)
         row['call'] = session.clean(item.call)
         if item.kind == 'tool_call':
-            row['input'] = masked(item.data, session.clean)
+            row['body'], row['input'] = masked_call(item.body, item.data, session.clean)
         yield between + _dumps(row)
         between = ',\n'
     damaged = [session.clean(text) for c in coverages for text in c.messages()]

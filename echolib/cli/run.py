@@ -13,14 +13,15 @@ class Output(object):
     """
 
     def __init__(self):
-        self._parts = []
+        self._parts, self._size = [], 0
         self._notes = []
         self.quiet = False
 
     def write(self, text):
         """Add to the answer."""
         self._parts.append(text)
-        if len(self._parts) > 512:
+        self._size += len(text)
+        if self._size > 1 << 18:
             self.flush()
 
     def line(self, text=''):
@@ -35,7 +36,7 @@ class Output(object):
 
     def flush(self):
         """Hand what was written to stdout."""
-        text, self._parts = ''.join(self._parts), []
+        text, self._parts, self._size = ''.join(self._parts), [], 0
         if text:
             _write(sys.stdout, text)
 

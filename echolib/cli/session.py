@@ -1,14 +1,17 @@
 """sd-recall.py show, messages, tools, files, session-stats, schema, resume: one session's parts."""
+import itertools
 import os
 
 from .. import transcript
 from ..base import text as texts
 from ..base.errors import EchoError
 from . import options as opt
-from .common import Asked, Cleaner, amount, compact, dump, iso, money, short_ids, when
+from .common import Asked, Cleaner, amount, compact, dump, dump_list, iso, money, short_ids, when
 
 _REF = ('ref', True, 'a session id (or its beginning), SESSION:LINE, SESSION/AGENT:LINE, or a transcript path')
 _BUDGET = 7600
+# Characters kept of a tool's input and output where calls are listed.
+_OUTPUT = 2000
 
 
 def _command(name, summary, more, examples, run):
@@ -89,36 +92,16 @@ def _show(args, out):
     try:
         ref, clean = session.ref, session.clean
         leaves, left = session.abandoned()
+        hit = None
         if ref.line is not None:
-            # Around a line: keep a window of what is wanted, and always the line itself.
-            before, after, hit = [], [], None
-            aim = _nearest(session, ref)
-            for item in session.items():
-                here = item.line == aim and item.chain == ref.chain and hit is None
-                if not (_wanted(item, args) or here):
-                    continue
-                if here:
-                    hit = item
-                elif hit is None:
-                    before.append(item)
-                    del before[:-args.context or None]
-                    if not args.context:
-                        before = []
-                elif len(after) < args.context:
-                    after.append(item)
-            if hit is None:
-                raise EchoError('line %d of session %s holds nothing to show; the session: sd-recall.py show %s' % (
-                    ref.line, session.row.sid, session.row.sid))
-            chosen = before + [hit] + after
+            chosen, hit = _window(session, args)
         else:
-            chosen = [i for i in session.items() if _wanted(i, args) and i.index >= getattr(args, 'from')]
-            if ref.chain:
-                chosen = [i for i in chosen if i.chain == ref.chain]
-            hit = None
+            chosen = (i for i in session.items() if _wanted(i, args) and i.index >= getattr(args, 'from')
+                      and (not ref.chain or i.chain == ref.chain))
         if args.format == 'json':
-            dump(out, {'session_id': session.row.sid, 'agent': session.row.agent, 'project_path': session.row.project,
-                       'title': clean(session.row.title), 'leaves': leaves, 'gone': bool(session.row.gone),
-                       'items': [item_json(session, i, left) for i in chosen]})
+            dump_list(out, {'session_id': session.row.sid, 'agent': session.row.agent, 'project_path': session.row.project,
+                            'title': clean(session.row.title), 'leaves': leaves, 'gone': bool(session.row.gone)}, 'items',
+                      (item_json(session, i, left) for i in chosen))
         elif args.format == 'tsv':
             out.line('\t'.join(('REF', 'TIME', 'ROLE', 'LABEL', 'BODY')))
             for item in chosen:
@@ -129,10 +112,30 @@ def _show(args, out):
         session.asked.close()
 
 
-def _nearest(session, ref):
-    """-> the line to show for a reference: its own, or the next that holds an item (a title's line holds none)."""
-    lines = sorted(set(item.line for item in session.items() if item.chain == ref.chain))
-    return next((line for line in lines if line >= ref.line), lines[-1] if lines else None)
+def _window(session, args):
+    """-> (items around the reference's line, the item there or the next one: a title's line holds none)."""
+    ref = session.ref
+    before, after, hit = [], [], None
+    for item in session.items():
+        here = hit is None and item.chain == ref.chain and item.line >= ref.line
+        if not (here or _wanted(item, args)):
+            continue
+        if here:
+            hit = item
+        elif hit is None:
+            before.append(item)
+            if len(before) > args.context:
+                del before[0]
+        else:
+            after.append(item)
+        if hit is not None and len(after) >= args.context:
+            break
+    if hit is None:
+        if not before:
+            raise EchoError('line %d of session %s holds nothing to show; the session: sd-recall.py show %s' % (
+                ref.line, session.row.sid, session.row.sid))
+        hit = before.pop()
+    return before + [hit] + after, hit
 
 
 def item_json(session, item, left=()):
@@ -152,11 +155,10 @@ def _show_text(args, out, session, chosen, hit, left):
     budget = args.budget or 1 << 60
     lines, used, day = [], len(head) + 260, None
     next_item = None
-    start = chosen.index(hit) if hit is not None else 0
-    order = list(range(start, len(chosen))) if hit is None else _outwards(start, len(chosen))
-    picked = {}
-    for place in order:
-        item = chosen[place]
+    picked, items = {}, {}
+    around = enumerate(chosen) if hit is None else ((n, chosen[n]) for n in _outwards(chosen.index(hit), len(chosen)))
+    for place, item in around:
+        items[place] = item
         block = _block(session, item, left, clean, 1500 if item is hit or hit is None else 600, item is hit)
         if used + len(block) + 1 > budget:
             if not picked:
@@ -166,7 +168,7 @@ def _show_text(args, out, session, chosen, hit, left):
         used += len(block) + 1
         picked[place] = block
     for place in sorted(picked):
-        item = chosen[place]
+        item = items[place]
         stamp = when(item.time, asked.now, asked.zone)
         if item.time is not None and stamp[:10] != day:
             day = stamp[:10]
@@ -228,10 +230,10 @@ def _messages(args, out):
     try:
         clean = session.clean
         kinds = ('prompt', 'reply', 'interruption') + (('thinking',) if args.thinking else ())
-        found = [i for i in session.items() if i.kind in kinds and (not args.role or i.role == args.role)]
-        shown = found[:args.limit] if args.limit else found
+        found = (i for i in session.items() if i.kind in kinds and (not args.role or i.role == args.role))
+        shown = itertools.islice(found, args.limit) if args.limit else found
         if args.format == 'json':
-            dump(out, {'session_id': session.row.sid, 'total': len(found), 'messages': [item_json(session, i) for i in shown]})
+            dump_list(out, {'session_id': session.row.sid}, 'messages', (item_json(session, i) for i in shown))
         elif args.format == 'tsv':
             out.line('\t'.join(('REF', 'TIME', 'ROLE', 'KIND', 'TEXT')))
             for i in shown:
@@ -240,8 +242,8 @@ def _messages(args, out):
             lines = []
             for i in shown:
                 lines.append('%s %-9s %s  %s' % (when(i.time, session.asked.now, session.asked.zone), i.role,
-                                                 session.reference(i, session.row.sid[:8]), texts.cut(clean.line(i.body), 110)))
-            _fenced(out, session, lines, len(found), 'messages')
+                                                 session.reference(i, session.row.sid[:8]), texts.cut(clean.line(i.body[:2000]), 110)))
+            _fenced(out, session, lines, len(lines) + sum(1 for _ in found), 'messages')
     finally:
         session.asked.close()
 
@@ -268,26 +270,31 @@ def tools():
         ('tools SESSION', 'tools SESSION --errors-only', 'tools SESSION --tool Bash --format json'), _tools)
 
 
+def _at(item):
+    """An item without its text: what is kept of many."""
+    return item._replace(body='', data=None)
+
+
 def calls(session):
     """-> list of dicts of a session's tool calls in order: name, status, input, output, times, references."""
     found, by_id = [], {}
     for item in session.items():
         if item.kind == 'tool_call':
-            row = {'name': item.label, 'status': 'open', 'input': item.data, 'text': item.body, 'output': '', 'time': item.time,
-                   'item': item, 'result': None}
+            row = {'name': item.label, 'status': 'open', 'input': item.data, 'text': item.body[:_OUTPUT], 'output': '', 'time': item.time,
+                   'item': _at(item)}
             if item.call not in by_id:
                 by_id[item.call] = row
                 found.append(row)
             else:
-                by_id[item.call].update(name=item.label, input=item.data, text=item.body, item=by_id[item.call]['item'] or item)
+                by_id[item.call].update(name=item.label, input=item.data, text=item.body[:_OUTPUT])
         elif item.kind == 'tool_result':
             row = by_id.get(item.call)
             if row is None:
                 # 178 of 65,287 real results stand before their call.
                 row = by_id[item.call] = {'name': item.label, 'status': 'open', 'input': None, 'text': '', 'output': '',
-                                          'time': item.time, 'item': item, 'result': None}
+                                          'time': item.time, 'item': _at(item)}
                 found.append(row)
-            row['status'], row['output'], row['result'] = item.status, item.body, item
+            row['status'], row['output'] = item.status, item.body[:_OUTPUT]
     return found
 
 
@@ -303,13 +310,13 @@ def _tools(args, out):
         shown = found[:args.limit] if args.limit else found
         if args.format == 'json':
             dump(out, {'session_id': session.row.sid, 'total': len(found), 'tools': [{
-                'name': clean(c['name']), 'status': c['status'], 'input': _safe(c['input'], clean), 'output': clean(c['output'][:2000]),
+                'name': clean(c['name']), 'status': c['status'], 'input': _safe(c['input'], clean), 'output': clean(c['output']),
                 'timestamp': iso(c['time']), 'ref': session.reference(c['item']), 'chain': c['item'].chain} for c in shown]})
         elif args.format == 'tsv':
             out.line('\t'.join(('REF', 'TIME', 'TOOL', 'STATUS', 'INPUT', 'OUTPUT')))
             for c in shown:
                 out.line('\t'.join(clean.cell(v) for v in (session.reference(c['item']), iso(c['time']), c['name'], c['status'],
-                                                           c['text'][:2000], c['output'][:2000])))
+                                                           c['text'], c['output'])))
         else:
             lines = []
             for c in shown:
