@@ -36,54 +36,54 @@ def extract_messages(path, role=None, limit=0, include_thinking=False):
     path: a transcript (of any agent that is read).  role: 'user', 'assistant' or None.  limit: 0 for all; a small one
     is answered without reading on.
     """
-    from . import sessionfile
-    return sessionfile.messages(path, role, limit, include_thinking)
+    from . import transcript_file
+    return transcript_file.messages(path, role, limit, include_thinking)
 
 
 def extract_tools(path, tool_filter=None, errors_only=False, limit=0):
     """Yield a session's tool calls as dicts: name, id, status (ok, error, declined, collateral, open), input, output
     (whole text of the result), output_preview (its first 200 characters), timestamp, line, chain."""
-    from . import sessionfile
-    return sessionfile.tools(path, tool_filter, errors_only, limit)
+    from . import transcript_file
+    return transcript_file.tools(path, tool_filter, errors_only, limit)
 
 
 def extract_files_changed(path, limit=0):
     """-> list of dicts of the files a session edited or wrote, last change first: path, edits, writes, last, versions."""
-    from . import sessionfile
-    return sessionfile.files_changed(path, limit)
+    from . import transcript_file
+    return transcript_file.files_changed(path, limit)
 
 
 def session_stats(path):
     """-> dict of one session's numbers (its whole tree of files, read now): the shared keys of references/cli.md, and
     input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, total_tokens, model_usage, started, ended."""
-    from . import sessionfile
-    return sessionfile.stats(path)
+    from . import analysis_file
+    return analysis_file.stats(path)
 
 
 def detect_schema(path):
     """-> dict: file, lines, bytes, parse_errors, damaged, first_timestamp, last_timestamp, versions, models,
     unknown_types, record_types {type: {count, fields}}."""
-    from . import sessionfile
-    return sessionfile.schema(path)
+    from . import analysis_file
+    return analysis_file.schema(path)
 
 
 def find_subagent_files(path):
     """-> sorted list of the subagent transcripts of a main transcript, in every layout."""
-    from . import sessionfile
-    return [s.path for s in sessionfile.tree(path).sources if s.role in ('agent', 'loose')]
+    from .adapters import lookup
+    return [s.path for s in lookup.session_at(path).sources if s.role in ('agent', 'loose')]
 
 
 def load_index(folder):
     """-> list of dicts of the entries of a project folder's sessions-index.json (sessionId, firstPrompt, summary, ...);
     [] when there is none or it cannot be read. It may add facts; which sessions exist is for the folder to say."""
-    from . import sessionfile
-    return sessionfile.client_index(folder)
+    from .adapters import lookup
+    return lookup.client_index(folder)
 
 
 def list_sessions(scope='all', agent=None, limit=0, grep=None):
     """-> list of dicts of known sessions, newest first, as `sd-recall.py sessions --format json` gives them."""
-    from . import sessionfile
-    return sessionfile.listing(scope, agent, limit, grep)
+    from .index import listing
+    return listing.listing(scope, agent, limit, grep)
 
 
 def find_project_dir(path):
@@ -92,26 +92,26 @@ def find_project_dir(path):
     The name is the path with a dash for every character outside A-Za-z0-9, long ones cut; where several folders fit,
     the one whose records name the directory.
     """
-    from . import sessionfile
-    return sessionfile.project_dir(path)
+    from .adapters import lookup
+    return lookup.project_dir(path)
 
 
 def detect_agent_type(path):
     """-> the agent a file or folder belongs to ('claude', ...), 'both' for a folder of several, or 'unknown'."""
-    from . import sessionfile
-    return sessionfile.agent_type(path)
+    from .adapters import lookup
+    return lookup.agent_type(path)
 
 
 def parse_session(path):
     """-> dict of a session: session_id, agent, project, title, files, messages, tools, stats."""
-    from . import sessionfile
-    return sessionfile.parse(path)
+    from . import transcript_file
+    return transcript_file.parse(path)
 
 
 def build_transcript(path):
     """-> list of transcript.Item of a session's whole tree, merged by time: what every display uses."""
-    from . import sessionfile
-    return sessionfile.transcript_items(path)
+    from . import transcript_file
+    return transcript_file.transcript_items(path)
 
 
 def is_real_prompt(record):

@@ -3,6 +3,7 @@
 Owns the one rule of what a line gives (a record, damage, nothing yet).  Knows no agent: what is noise is told by
 the caller.  Never raises on content; only opening a file may fail (OSError).
 """
+import io
 import os
 import re
 import sys
@@ -178,17 +179,47 @@ def _salvage(text, reason):
 def open_bytes(path):
     """-> a binary file object over the plain bytes of `path` (a name that ends in .gz is unpacked on the way)."""
     if path.endswith('.gz'):
-        import gzip
-        return gzip.open(path, 'rb')
+        return io.BufferedReader(_Packed(path))
     return open(path, 'rb', _BLOCK)
 
 
-def _packing_errors(path):
-    """The exceptions that say a packed file is damaged; () for a plain one."""
-    if not path.endswith('.gz'):
-        return ()
-    from zlib import error
-    return EOFError, error, OSError
+class _Packed(io.RawIOBase):
+    """The bytes inside a .gz file; every kind of damage to it is an OSError."""
+
+    def __init__(self, path):
+        import gzip
+        import zlib
+        self._damage = EOFError, zlib.error
+        self._file = gzip.open(path, 'rb')
+
+    def readable(self):
+        return True
+
+    def seekable(self):
+        return True
+
+    def _try(self, method, *args):
+        try:
+            return method(*args)
+        except self._damage as error:
+            raise OSError('damaged archive (%s)' % str(error)[:60])
+
+    def readinto(self, buffer):
+        # No more than one step at a time, so that what comes before the damage is had.
+        data = self._try(self._file.read1, len(buffer))
+        buffer[:len(data)] = data
+        return len(data)
+
+    def seek(self, offset, whence=0):
+        return self._try(self._file.seek, offset, whence)
+
+    def tell(self):
+        return self._file.tell()
+
+    def close(self):
+        if not self.closed:
+            self._file.close()
+        io.RawIOBase.close(self)
 
 
 def read_records(path, coverage=None, offset=0, line=0, skip=None, limit=0):
@@ -212,10 +243,12 @@ def read_records(path, coverage=None, offset=0, line=0, skip=None, limit=0):
                     limit -= 1
                     if not limit:
                         return
-        except _packing_errors(path) as error:
+        except OSError as error:
+            if not path.endswith('.gz'):
+                raise
             # What a cut archive gave before its end stands.
             coverage.lines += 1
-            coverage.damage(coverage.line + 1, 'damaged archive (%s)' % str(error)[:60])
+            coverage.damage(coverage.line + 1, str(error))
 
 
 def scan(handle, coverage, offset=0, line=0, skip=None):

@@ -428,6 +428,48 @@ def test_facts_of_a_subagent(tmpdir):
     assert claude.agent_facts(str(tmpdir.join('missing'))) == {}
 
 
+# What one file says about itself.
+
+def test_branches_that_were_left(home):
+    made = make.Session(A)
+    first, answer = made.user('plan'), made.assistant('two ways', tool='Bash')
+    parallel = [made.result(parentUuid=answer['uuid']), made.result(parentUuid=answer['uuid'])]
+    end = made.assistant('done', parentUuid=parallel[1]['uuid'])
+    left = [made.user('plan a', parentUuid=end['uuid']), made.assistant('a'), made.user('more of a'), made.assistant('aa')]
+    kept = [made.user('plan b', parentUuid=end['uuid']), made.assistant('b')]
+    rows = [first, answer] + parallel + [end] + left + kept
+    # A queue row stands between, and an attachment that belongs to neither.
+    rows.insert(3, made.meta('queue-operation', operation='dequeue'))
+    path = home.put(KEY, A + '.jsonl', records=rows)
+    assert claude.branches(path) == (2, {row['uuid'] for row in left})
+    assert claude.branches(home.put(KEY, B + '.jsonl', records=rows[:6])) == (1, set())
+    assert claude.branches(home.put(KEY, B + '.jsonl', records=[b'broken\n', b'{"parentUuid":null}\n', b'\0\0'])) == (1, set())
+
+
+def test_a_prompt_that_was_really_taken_back():
+    # Esc Esc was pressed in one of the newest client's sessions.
+    root = os.path.join(shared('corpus', 'claude-2.1.332', 'home'), 'dev', '.claude')
+    for session in claude.discover(root, []):
+        ends, left = claude.branches(session.sources[0].path)
+        assert (ends, len(left)) == ((2, 3) if session.id.startswith('f08db22f') else (1, 0))
+
+
+def test_rows_of_another_session_are_counted(home):
+    made = make.Session(B)
+    rows = [make.user('copied', sessionId=A), make.assistant('copied', sessionId=A), made.user('own'),
+            make.user('branched', sessionId=B, forkedFrom={'sessionId': A}), made.meta('ai-title', aiTitle='x')]
+    assert claude.inherited(home.put(KEY, B + '.jsonl', records=rows), B) == 3
+
+
+def test_versions_of_files_that_were_backed_up(home):
+    def snapshot(**backups):
+        return make.meta('file-history-snapshot', snapshot={'trackedFileBackups': backups})
+    path = home.put(KEY, A + '.jsonl', records=[
+        snapshot(a={'version': 1}, b={'version': 1}), snapshot(a={'version': 3}), snapshot(a={'version': 2}, c=None, d={'version': 'x'}),
+        make.meta('file-history-delta', trackingPath='e', backup={'version': 5}), make.meta('file-history-snapshot', snapshot=None)])
+    assert claude.file_versions(path) == {'a': 3, 'b': 1, 'e': 5}
+
+
 # What the corpora hold, counted in their folders by hand: (main files, loose subagents, nested subagents)
 @pytest.mark.parametrize('folder, expected', [
     ('claude-1.0.128', (18, 0, 0)), ('claude-2.0.77', (33, 102, 0)), ('claude-2.1.332', (31, 0, 6))])

@@ -375,6 +375,12 @@ def test_damaged_packed_file_gives_what_it_holds(tmpdir):
         assert coverage.parse_errors >= 1
         assert coverage.lines == len(got) + coverage.parse_errors
         assert [record.data['n'] for record in got] == list(range(len(got)))
+        for reading in (lambda: read_at(path, len(data) - 10), lambda: list(read_backwards(path)), lambda: read(path, len(data))[0]):
+            try:
+                reading()
+            except OSError:
+                # The one error that readers of files expect.
+                pass
 
 
 # Any bytes at all, against the json module line by line.

@@ -15,6 +15,7 @@ FORMATS = ('md', 'html', 'json', 'ndjson', 'text')
 # Tool text on a page is cut here unless the person says otherwise; data formats are always whole.
 _CUT = 100000
 _MAX_NAME = 120
+_ODD = re.compile('[\x7f-\x9f\u2028\u2029]')
 
 
 def command():
@@ -228,7 +229,9 @@ def _events(args, session, coverages, shown):
 
 
 def _dumps(value):
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    """JSON on one line, whatever a reader takes for the end of a line or a terminal for a command."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    return _ODD.sub(lambda found: '\\u%04x' % ord(found.group()), text)
 
 
 _PARTS = {'md': _markdown, 'html': _html, 'json': _json, 'ndjson': _events}

@@ -165,7 +165,7 @@ def examine(asked, notes=()):
     db, agent = asked.view.db, asked.which.agent
     rows, unknown, damage = health.coverage(db)
     leaves = health.leaving(db, asked.now)
-    future = [r for r in asked.catalog.rows(now=asked.now) if (r.modified or 0) > asked.now + 86400000]
+    future = [r for r in asked.catalog.rows(now=asked.now) if (r.modified or 0) > asked.now + 86400000 and agent in (None, r.agent)]
     fits = lambda row: agent in (None, row.agent)
     unreadable = asked.catalog.unreadable()
     return {
@@ -173,7 +173,7 @@ def examine(asked, notes=()):
         'coverage': [dict(r._asdict(), version=r.version or None) for r in rows if fits(r)],
         'unknown': [{'agent': u.agent, 'reason': u.reason, 'count': u.count, 'places': ['%s:%d' % (text_path(p), n) for p, n in u.places]}
                     for u in unknown if fits(u)],
-        'damaged': ['%s:%d: %s' % (text_path(p), n, why) for p, n, why in damage],
+        'damaged': ['%s:%d: %s' % (text_path(p), n, why) for who, p, n, why in damage if agent in (None, who)],
         'unreadable': len(unreadable), 'unreadable_files': [{'path': text_path(p), 'reason': why} for p, why in unreadable],
         'unreadable_dirs': len(asked.problems), 'unreadable_folders': [{'path': text_path(p), 'reason': why} for p, why in asked.problems],
         'future_sessions': len(future), 'future': [{'session_id': r.sid, 'modified': iso(r.modified)} for r in future],
@@ -200,7 +200,7 @@ def _index(asked, notes):
 
 def _archive(asked, leaves):
     from ..index import health
-    on, why, files, size = health.archive(asked.view.store.folder, leaves)
+    on, why, files, size = health.archive(paths.data_dir(), leaves)
     return {'on': on, 'why': why, 'files': files, 'bytes': size}
 
 

@@ -545,7 +545,7 @@ def schema():
 
 
 def _schema(args, out):
-    from .. import detect_schema
+    from ..analysis_file import schema as detect_schema
     from ..base import paths
     session = Session(args, out)
     try:

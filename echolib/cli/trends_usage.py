@@ -121,8 +121,8 @@ def _text(args, out, data, found):
     if total['output_known_calls'] < total['api_calls']:
         out.line('output is known for %s of %s calls; the rest is a lower bound' % (
             amount(total['output_known_calls']), amount(total['api_calls'])))
-    out.line('cost at API list prices of %s%s. Where a total comes from: sd-recall.py explain' % (
-        data['prices_as_of'], '; times of zone %s' % data['tz'] if args.by in _PERIODS else ''))
+    out.line('cost at API list prices of %s%s' % (data['prices_as_of'], '; times of zone %s' % data['tz'] if args.by in _PERIODS else ''))
+    out.line('Where a total comes from: sd-recall.py explain')
 
 
 def _name(row, by):

@@ -157,12 +157,14 @@ class Catalog(object):
             try:
                 names = os.listdir(folder)
             except OSError:
+                # A root that is not there has no such list.
                 continue
             for name in names:
                 try:
                     with open(os.path.join(folder, name, 'sessions-index.json'), 'rb') as handle:
                         entries = json.loads(handle.read().decode('utf-8', 'replace')).get('entries')
                 except (OSError, ValueError, AttributeError):
+                    # Most folders have none, and a broken one tells nothing.
                     continue
                 for entry in entries if isinstance(entries, list) else ():
                     found = entry.get('sessionId') if isinstance(entry, dict) else None

@@ -21,7 +21,7 @@ Leaving = namedtuple('Leaving', 'agent root days named archived sessions files b
 
 
 def coverage(db):
-    """-> (list of Coverage, list of Unknown, list of damage as (path, line, reason)), the worst first."""
+    """-> (list of Coverage, list of Unknown, list of damage as (agent, path, line, reason)), the worst first."""
     groups, unknown, damage = {}, {}, []
     for agent, session, path, lines, bad, odd, damaged, profile in db.execute(
             'select r.agent, f.session, f.path, f.lines, f.parse_errors, f.unknown_records, f.damaged, f.profile'
@@ -34,7 +34,7 @@ def coverage(db):
         path = paths.restored(path)
         for line, reason in json.loads(damaged or '[]'):
             if not line or reason.startswith(_DAMAGE):
-                damage.append((path, line, reason))
+                damage.append((agent, path, line, reason))
             else:
                 found = unknown.setdefault((agent, reason), [0, []])
                 found[0] += 1
@@ -85,7 +85,9 @@ def folder_size(folder):
 
 
 def archive(folder, leaves, environ=os.environ):
-    """-> (on, why, files, bytes) of the archive in a data folder. leaves: list of Leaving."""
+    """-> (on, why, files, bytes) of the archive in a data folder (None: there is none). leaves: list of Leaving."""
+    if folder is None:
+        return False, 'there is no data folder', 0, 0
     word = environ.get('SESSION_DIGGER_ARCHIVE')
     if word in ('0', '1'):
         why = 'SESSION_DIGGER_ARCHIVE=%s' % word

@@ -79,6 +79,7 @@ class Store(object):
             try:
                 os.replace(self.path + end, self.path + '.damaged' + end)
             except FileNotFoundError:
+                # Side files are there only sometimes.
                 continue
             except OSError as failure:
                 raise IndexUnusable('the damaged index cannot be moved aside: %s' % (failure.strerror or failure))

@@ -128,7 +128,7 @@ def _copy_documents(adapter, source, file, upto, writer):
 
 def verify(store, limit):
     """-> {databases, sessions, damage: [text]}: integrity of every database, and `limit` sessions counted anew (0: all)."""
-    from .. import sessionfile
+    from .. import analysis_file
     if store.db is None:
         raise EchoError('the index is of another version; run index-builder.py build')
     damage = []
@@ -157,7 +157,7 @@ def verify(store, limit):
         sources = catalog.sources(row)
         if not sources or sources[0].role != 'main':
             continue
-        now = sessionfile.stats(sources[0].path)
+        now = analysis_file.stats(sources[0].path)
         from ..analysis import shared_keys
         then = shared_keys(catalog.whole_tally(row))
         read += 1

@@ -1,0 +1,397 @@
+"""Codex CLI: where its sessions (rollouts) lie and how its files are read.
+
+Layouts (client builds 0.2 to 0.171): <home>/sessions/YYYY/MM/DD/rollout-<local time>-<thread id>.jsonl, packed to
+.jsonl.zst after a week; archived ones flat in <home>/archived_sessions/; before mid-2025 single .json files. A thread
+is one file, grown by every resume; a subagent is a thread of its own, tied to its parent by its first record alone.
+"""
+import os
+
+from ..base import paths
+from . import Session, Source, Store
+
+NAME = 'codex'
+PARSER_VERSION = 1
+GROWS = True
+CLEANED = False
+# What scan() calls a main file may be a subagent's: head() says so, and whose.
+PLACED_BY_HEAD = True
+STORES = (
+    Store('codex.sessions_jsonl.v2', 'sessions/YYYY/MM/DD/rollout-*.jsonl', True, 'threads since September 2025: an envelope around every record'),
+    Store('codex.sessions_jsonl.v1', 'sessions/YYYY/MM/DD/rollout-*.jsonl', True, 'mid-2025: bare items, no times, no tokens'),
+    Store('codex.sessions_json.v1', 'sessions/rollout-*.json', True, 'before mid-2025: one JSON object a session, no tokens'),
+    Store('codex.sessions_zst.v1', 'sessions/**/rollout-*.jsonl.zst', True, 'threads unused for a week, packed; needs something that unpacks zstd'),
+    Store('codex.archived.v1', 'archived_sessions/rollout-*', True, 'threads that were archived by hand'),
+    Store('codex.session_index.v1', 'session_index.jsonl', True, 'names given to threads; the last row of an id counts'),
+    Store('codex.state_sqlite', 'state_<n>.sqlite', True, 'names of threads, where there is no session_index.jsonl; the rest repeats the rollouts'),
+    Store('codex.history_jsonl.v1', 'history.jsonl', False, 'prompts typed in the terminal; every one of them is in its rollout too'),
+    Store('codex.thread_history_sqlite', 'thread_history_<n>.sqlite', False, 'a projection of the rollouts: reading both would double them'),
+    Store('codex.other_sqlite', 'logs_<n>.sqlite, goals_<n>.sqlite, memories_<n>.sqlite, queue_<n>.sqlite', False, 'logs, goals, memories, queue: no conversation'),
+    Store('codex.auth', 'auth.json', False, 'credentials, never opened'),
+)
+_HEAD = 'rollout-'
+# The endings of rollouts, in the order in which they win when a thread lies twice in one place.
+_ENDS = ('.jsonl', '.jsonl.zst', '.json')
+_PACKED = '.zst'
+_MAX_DEPTH = 8
+_names = {}
+
+
+def roots(environ=os.environ):
+    """-> list of homes, whether they exist or not: $CODEX_HOME (also a comma list), else ~/.codex."""
+    named = environ.get('CODEX_HOME')
+    if named:
+        parts = [named] if os.path.isdir(named) else named.split(',')
+        found = []
+        for part in parts:
+            path = os.path.abspath(os.path.expanduser(part.strip())) if part.strip() else ''
+            if path and path not in found:
+                found.append(path)
+        return found
+    home = paths.home()
+    return [os.path.join(home, '.codex')] if home else []
+
+
+def thread_of(name):
+    """-> the thread id in a rollout's file name, '' for any other name."""
+    if not name.startswith(_HEAD):
+        return ''
+    for end in _ENDS:
+        if name.endswith(end):
+            stem = name[len(_HEAD):-len(end)]
+            tail = stem[-36:]
+            return tail if tail.count('-') == 4 and tail[8:9] == '-' else stem
+    return ''
+
+
+def owns(path):
+    """True for a path that looks like a rollout: by its name and place, else by its first record."""
+    parts = path.replace('\\', '/').split('/')
+    # A fork of the client keeps the same files in a home of its own.
+    if '.trae' in parts:
+        return False
+    if thread_of(parts[-1]) and ('sessions' in parts[:-1] or 'archived_sessions' in parts[:-1]):
+        return True
+    if not parts[-1].endswith(_ENDS[:2]) or not os.path.isfile(path):
+        return False
+    first = first_record(path)
+    meta = first.get('payload')
+    return first.get('type') == 'session_meta' and type(meta) is dict and type(meta.get('id')) is str
+
+
+def scan(root, problems):
+    """Yield (path, size, mtime_ns, role, chain, session, folder) of every thread under a home, one row each.
+
+    By folder listings and stat alone, so that every row is called a main file under its own id; head() knows better.
+    A thread that lies in several places counts once: live before archived, plain before packed, then the newer file.
+    problems: list that gets (path, reason) for each folder that cannot be listed; a missing sessions folder is one.
+    """
+    best = {}
+    archived = os.path.join(root, 'archived_sessions')
+    for place, top in enumerate((os.path.join(root, 'sessions'), archived)):
+        if place and not os.path.isdir(top):
+            continue
+        for entry, thread in _rollouts(top, problems, 0):
+            try:
+                if not entry.is_file():
+                    continue
+                stat = entry.stat()
+            except OSError:
+                # Moved or removed since the folder was listed.
+                continue
+            rank = (place, entry.name.endswith(_PACKED), -stat.st_mtime_ns, entry.path)
+            have = best.get(thread)
+            if have is None or rank < have[0]:
+                best[thread] = (rank, stat.st_size, stat.st_mtime_ns)
+    for thread, (rank, size, mtime) in best.items():
+        yield rank[3], size, mtime, 'main', '', thread, ''
+
+
+def _rollouts(path, problems, depth):
+    """Yield (entry, thread id) of the rollouts in a folder and below."""
+    try:
+        with os.scandir(path) as entries:
+            found = list(entries)
+    except OSError as error:
+        if depth == 0 or not isinstance(error, (FileNotFoundError, NotADirectoryError)):
+            problems.append((path, error.strerror or str(error)))
+        return
+    for entry in found:
+        thread = thread_of(entry.name)
+        if thread:
+            yield entry, thread
+        elif depth < 4 and '.' not in entry.name:
+            try:
+                if not entry.is_dir():
+                    continue
+            except OSError:
+                # Gone, or a link that leads nowhere.
+                continue
+            for inner in _rollouts(entry.path, problems, depth + 1):
+                yield inner
+
+
+def discover(root, problems):
+    """Yield the Sessions under a home, each with the threads of its subagents (the first record of each is read)."""
+    trees = {}
+    for path, size, mtime, role, chain, session, folder in scan(root, problems):
+        facts = head(path)
+        sid = facts['session'] or session
+        trees.setdefault(sid, []).append(Source(path, facts['role'], facts['chain'], sid, size, mtime))
+    for sid, files in trees.items():
+        files.sort(key=lambda f: (f.role != 'main', f.path))
+        yield Session(NAME, root, sid, '', tuple(files))
+
+
+def home_of(path):
+    """-> the client's home a rollout lies in, '' when it lies in none."""
+    folder = os.path.dirname(path)
+    for _ in range(6):
+        up, name = os.path.split(folder)
+        if name in ('sessions', 'archived_sessions'):
+            return up
+        if up == folder:
+            break
+        folder = up
+    return ''
+
+
+def session_at(path):
+    """-> Session of the thread at `path` with the subagents' threads it started."""
+    facts = head(path)
+    sid = facts['session'] or thread_of(os.path.basename(path)) or os.path.basename(path)
+    home = home_of(path)
+    files = [Source(path, facts['role'], facts['chain'], sid, 0, 0)]
+    if facts['role'] == 'main' and home:
+        wanted = sid.encode('utf-8', 'replace')
+        for other in _days_of(path, home):
+            # An id stands as it is in the first record, so most files need no decoding.
+            if other != path and wanted in _first_line(other):
+                facts = head(other)
+                if facts['session'] == sid and facts['role'] == 'agent':
+                    files.append(Source(other, 'agent', facts['chain'], sid, 0, 0))
+    files[1:] = sorted(files[1:], key=lambda s: s.path)
+    return Session(NAME, home, sid, '', tuple(files))
+
+
+def _days_of(path, home):
+    """-> paths of the rollouts that may belong to a subagent of the thread at `path`: those no older than it is."""
+    name = os.path.basename(path)
+    out, seen = [], set()
+    for row in scan(home, []):
+        other = os.path.basename(row[0])
+        if other[:18] >= name[:18] and row[5] not in seen:
+            seen.add(row[5])
+            out.append(row[0])
+    return out
+
+
+def _first_line(path):
+    """The bytes of the first line of a rollout; b'' when it cannot be read."""
+    try:
+        with open_rollout(path) as handle:
+            return handle.readline(1 << 22)
+    except OSError:
+        return b''
+
+
+def first_record(path):
+    """-> the first record of a rollout (dict), {} when it cannot be read."""
+    from ..records import parse_line
+    if path.endswith('.json'):
+        from .codex_old import records_of
+        found = records_of(path, None)
+        return found[0] if found else {}
+    found, _ = parse_line(_first_line(path))
+    return found[0] if found else {}
+
+
+def kinship(meta):
+    """-> (parent thread id or '', root thread id or '', True when no person types in this thread) of a session_meta."""
+    source, parent, machine = meta.get('source'), meta.get('parent_thread_id'), False
+    if type(source) is dict and 'custom' not in source:
+        machine = True
+        spawned = source.get('subagent')
+        spawned = spawned.get('thread_spawn') if type(spawned) is dict else None
+        if type(spawned) is dict and type(spawned.get('parent_thread_id')) is str:
+            parent = spawned['parent_thread_id']
+    elif meta.get('thread_source') not in (None, 'user') and type(meta.get('thread_source')) is str:
+        machine = True
+    if not machine or type(parent) is not str or parent == meta.get('id'):
+        return '', '', machine
+    top = meta.get('session_id')
+    return parent, top if type(top) is str and top != meta.get('id') else '', True
+
+
+def head(path, also=()):
+    """-> {'session': id, 'role': main or agent, 'chain': id of the subagent or ''} of a rollout, from its first record.
+
+    A subagent's subagent belongs to the session at the top, which newer clients name and older ones leave to be
+    climbed to, parent by parent.
+    """
+    thread = thread_of(os.path.basename(path))
+    meta = first_record(path).get('payload')
+    meta = meta if type(meta) is dict else {}
+    own = meta.get('id') if type(meta.get('id')) is str else thread
+    parent, top, _ = kinship(meta)
+    if not parent:
+        return {'session': own or None, 'role': 'main', 'chain': ''}
+    session, seen = top or parent, {own}
+    while session not in seen and len(seen) < _MAX_DEPTH:
+        seen.add(session)
+        above = find_thread(home_of(path), session)
+        if not above:
+            break
+        meta = first_record(above).get('payload')
+        parent, top, _ = kinship(meta) if type(meta) is dict else ('', '', False)
+        if not parent:
+            break
+        session = top or parent
+    return {'session': session, 'role': 'agent', 'chain': own}
+
+
+def find_thread(home, thread):
+    """-> path of a thread's rollout, '' when it is not there. Newer ids hold their time, which names the day's folder."""
+    if not home:
+        return ''
+    days = []
+    bare = thread.replace('-', '')
+    if len(bare) == 32 and bare[12:13] == '7':
+        from ..base.clock import civil_from_days
+        try:
+            day = int(bare[:12], 16) // 86400000
+        except ValueError:
+            return ''
+        # The folder is a local day: up to one day beside the UTC one.
+        days = [os.path.join(home, 'sessions', '%04d' % y, '%02d' % m, '%02d' % d)
+                for y, m, d in (civil_from_days(day + step) for step in (0, -1, 1))]
+    for folder in days + [os.path.join(home, 'archived_sessions')]:
+        try:
+            names = os.listdir(folder)
+        except OSError:
+            # No thread of that day.
+            continue
+        for name in sorted(names):
+            if thread in name and thread_of(name) == thread:
+                return os.path.join(folder, name)
+    return ''
+
+
+def open_rollout(path):
+    """-> a binary file object over the records of a rollout, unpacked on the way."""
+    if path.endswith(_PACKED):
+        from ..base.zstd import open_zstd
+        return open_zstd(path)
+    from ..records import open_bytes
+    return open_bytes(path)
+
+
+def _skip_to(handle, path, offset):
+    """Move to a byte offset of the plain text (packed files only go forwards)."""
+    if not path.endswith(_PACKED):
+        handle.seek(offset)
+        return
+    while offset > 0:
+        block = handle.read(min(offset, 1 << 18))
+        if not block:
+            break
+        offset -= len(block)
+
+
+def _records(path, coverage, offset, line):
+    """Yield the Records of one rollout from an offset on."""
+    from ..records import read_records, scan as scan_lines
+    from .codex_parse import is_noise_line
+    if path.endswith('.json'):
+        from .codex_old import read_old
+        for record in read_old(path, coverage, offset):
+            yield record
+    elif not path.endswith(_PACKED):
+        for record in read_records(path, coverage, offset, line, is_noise_line):
+            yield record
+    else:
+        with open_rollout(path) as handle:
+            try:
+                _skip_to(handle, path, offset)
+                for record in scan_lines(handle, coverage, offset, line, is_noise_line):
+                    yield record
+            except OSError as error:
+                # What the file gave before the damage stands.
+                coverage.lines += 1
+                coverage.damage(coverage.line + 1, str(error))
+
+
+def read(source, coverage, offset=0, line=0, state=None):
+    """Yield the events of one rollout, in file order: a list for each record (see the protocol).
+
+    A name given to the thread comes with the first record that is read after it was given.
+    """
+    from .codex_parse import Parser
+    state = {} if state is None else state
+    parser = Parser(coverage, source, state)
+    named = None
+    for record in _records(source.path, coverage, offset, line):
+        events = parser.events(record)
+        if named is None:
+            named = thread_name(source, not offset)
+            if named and named != state.get('named') and not parser.chain:
+                state['named'] = named
+                events.append(parser.title(named, record))
+        yield events
+
+
+def events_at(source, offset, length, state=None):
+    """-> list of events of the one record at `offset`, as read() gives them (turn numbers and ids apart)."""
+    from ..records import Coverage, Record, parse_line
+    from .codex_parse import Parser
+    parser = Parser(Coverage(source.path), source, dict(state or ()))
+    if source.path.endswith('.json'):
+        from .codex_old import records_of
+        found = records_of(source.path, None)[offset:offset + 1]
+    else:
+        with open_rollout(source.path) as handle:
+            _skip_to(handle, source.path, offset)
+            found = parse_line(handle.read(length) if length else handle.readline())[0]
+    out = []
+    for data in found:
+        out.extend(parser.events(Record(data, 0, offset, length)))
+        named = thread_name(source, True)
+        if named and not parser.chain:
+            out.append(parser.title(named, Record(data, 0, offset, length)))
+    return out
+
+
+def thread_name(source, database):
+    """-> the name its user gave to a thread, '' for none: from session_index.jsonl, else from the state database.
+
+    database: False leaves the database alone (it is looked at when a thread is read from its start).
+    """
+    home = home_of(source.path)
+    if not home:
+        return ''
+    from .codex_names import names_of
+    return names_of(home, database).get(source.session if source.role == 'main' else source.chain, '')
+
+
+def spill_path(source, named):
+    """Rollouts hold their results themselves: ''."""
+    return ''
+
+
+def spill_text(path, limit=0):
+    """Nothing is spilled: ''."""
+    return ''
+
+
+def side_files(path):
+    """A rollout has no files beside it: []."""
+    return []
+
+
+def resume(session_id, project):
+    """-> argument list of the command that reopens a thread (run in its project directory)."""
+    return ['codex', 'resume', session_id]
+
+
+def billed(session):
+    """The client keeps no ledger beside its rollouts (threads.tokens_used is a running total): None."""
+    return None

@@ -1,0 +1,258 @@
+"""The files beside a session's stream: cards, ledger, saved files, and what is left of sessions that are gone.
+
+Every function answers with less when a file is missing or damaged; none raises on content.
+"""
+import json
+import os
+
+from ..base.clock import parse_time
+
+# Cards and checkpoints are read whole; a larger file is none.
+_MOST = 64 << 20
+
+
+def load(path):
+    """-> dict in a JSON file, {} when it cannot be read or holds something else."""
+    try:
+        with open(path, 'rb') as handle:
+            value = json.loads(handle.read(_MOST).decode('utf-8', 'replace'))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return value if type(value) is dict else {}
+
+
+def word(value):
+    """-> a text as it is, '' for anything else."""
+    return value if type(value) is str else ''
+
+
+def encoded(cwd):
+    """-> the name of the group that holds a directory's sessions (names over 255 bytes are cut by the client)."""
+    from urllib.parse import quote
+    return quote(cwd, safe='')
+
+
+def project_of(group):
+    """-> the directory whose sessions a group folder holds, '' when neither its name nor its .cwd file tells."""
+    from urllib.parse import unquote
+    path = unquote(os.path.basename(group))
+    if path[:1] == '/' or path[1:2] == ':' and path[:1].isalpha():
+        return path
+    try:
+        with open(os.path.join(group, '.cwd'), 'rb') as handle:
+            return handle.read(1 << 16).decode('utf-8', 'replace').strip()
+    except OSError:
+        return ''
+
+
+def find(group, session):
+    """-> the folder of a session: in this group, else in another one beside it; '' when there is none."""
+    if not session or session in ('.', '..') or '/' in session or os.sep in session or '\0' in session:
+        return ''
+    path = os.path.join(group, session)
+    if os.path.isdir(path):
+        return path
+    top = os.path.dirname(group)
+    try:
+        names = sorted(os.listdir(top))
+    except OSError:
+        return ''
+    for name in names:
+        path = os.path.join(top, name, session)
+        if os.path.isdir(path):
+            return path
+    return ''
+
+
+class Card(object):
+    """What summary.json says of a session: title and its kind, cwd, branch, kind, parent, model, created, ended (ms)."""
+
+    def __init__(self, folder):
+        value = load(os.path.join(folder, 'summary.json'))
+        info = value.get('info') if type(value.get('info')) is dict else {}
+        self.cwd = word(info.get('cwd')) or project_of(os.path.dirname(folder))
+        title = word(value.get('generated_title'))
+        self.title = title if title.strip() else word(value.get('session_summary'))
+        self.title_kind = 'custom-title' if value.get('title_is_manual') is True else 'ai-title'
+        if not self.title.strip():
+            self.title = '' if value else searched_title(folder)
+        self.branch = word(value.get('head_branch'))
+        self.kind = word(value.get('session_kind'))
+        self.parent = word(value.get('parent_session_id'))
+        self.model = word(value.get('current_model_id'))
+        self.created = parse_time(value.get('created_at'))
+        self.ended = parse_time(value.get('last_active_at')) or parse_time(value.get('updated_at'))
+
+    def is_subagent(self):
+        """True for a session that a session started, also where that one is gone."""
+        return self.kind.startswith('subagent')
+
+
+def cards(folder):
+    """-> the cards (dicts of meta.json) of a session's subagents, by name."""
+    path = os.path.join(folder, 'subagents')
+    try:
+        names = sorted(os.listdir(path))
+    except OSError:
+        # Most sessions have none.
+        return []
+    found = []
+    for name in names:
+        card = load(os.path.join(path, name, 'meta.json'))
+        card.setdefault('subagent_id', name)
+        card.setdefault('child_session_id', name)
+        found.append(card)
+    return found
+
+
+def ledger(folder):
+    """-> list of dicts of a session's usage.json, one a turn and model (see grok.billed)."""
+    turns = load(os.path.join(folder, 'usage.json')).get('turns')
+    if type(turns) is not list:
+        return []
+    from .grok_ledger import legs
+    rows = []
+    for turn in turns:
+        if type(turn) is not dict:
+            continue
+        for model, (total, output, cached, created, calls) in sorted(legs(turn).items()):
+            rows.append({'turn': turn.get('turnNumber'), 'time': parse_time(turn.get('endedAt')), 'model': model,
+                         'input': max(0, total - cached - created), 'output': output, 'cache_read': cached,
+                         'cache_write': created, 'calls': calls})
+    return rows
+
+
+def recap(folder, named):
+    """-> the summary in a compaction checkpoint that a row names, '' when there is none."""
+    name = named.replace('\\', '/').rsplit('/', 1)[-1]
+    if not name.endswith('.json'):
+        return ''
+    history = load(os.path.join(folder, 'compaction_checkpoints', name)).get('compacted_history')
+    from .grok_chat import item_text
+    out = []
+    for item in history if type(history) is list else ():
+        if type(item) is dict and item.get('synthetic_reason') == 'compaction_meta':
+            text = item_text(item.get('content'))
+            if text.strip() and not text.startswith('<user_info>'):
+                out.append(text)
+    return '\n\n'.join(out)
+
+
+def file_versions(folder):
+    """-> {path: number of prompts before which it was saved}; paths inside the project are relative to it."""
+    from ..records import read_records
+    out = {}
+    try:
+        for record in read_records(os.path.join(folder, 'rewind_points.jsonl')):
+            saved = record.data.get('file_snapshots')
+            for name in saved if type(saved) is dict else ():
+                out[name] = out.get(name, 0) + 1
+    except OSError:
+        # Nothing was changed, or the points were cleaned up.
+        return out
+    return out
+
+
+def _updates(path):
+    """Yield (record, its update, notification metadata) of a stream."""
+    from ..records import read_records
+    from .grok_parse import unwrap
+    for record in read_records(path):
+        update, meta, _ = unwrap(record.data)
+        if update is not None:
+            yield record, update, meta
+
+
+def branches(path):
+    """-> (number of branch ends, ids of events that a rewind took off the conversation).
+
+    A rewind goes back to a prompt: that one and all after it are left.
+    """
+    if os.path.basename(path) != 'updates.jsonl':
+        return 1, set()
+    from ..records import Coverage
+    from . import Source
+    from .grok_parse import Parser
+    folder = os.path.dirname(path)
+    parser = Parser(Source(path, 'main', '', os.path.basename(folder), 0, 0), Coverage(path), {})
+    left, ends, live, starts = set(), 1, [], {}
+    for record, update, _ in _updates(path):
+        kind = update.get('sessionUpdate')
+        extra = update.get('_meta') if type(update.get('_meta')) is dict else {}
+        number = extra.get('promptIndex')
+        if kind == 'user_message_chunk' and type(number) is int and number not in starts:
+            starts[number] = len(live)
+        if kind == 'rewind_marker' and type(update.get('target_prompt_index')) is int:
+            gone = [n for n in starts if n >= update['target_prompt_index']]
+            if gone:
+                at = min(starts[n] for n in gone)
+                left.update(live[at:])
+                del live[at:]
+                for n in gone:
+                    del starts[n]
+                ends += 1
+            continue
+        live.extend(event.id for event in parser.events(record) if event.id is not None)
+    return ends, left
+
+
+def inherited(path, session):
+    """-> number of rows that name another session as the one they were written in."""
+    from .grok_parse import origin_of
+    if os.path.basename(path) != 'updates.jsonl':
+        return 0
+    return sum(1 for _, _, meta in _updates(path) if origin_of(meta) not in ('', session))
+
+
+def searched_title(folder):
+    """-> the title that the client's search index has of a session, ''."""
+    top = os.path.dirname(os.path.dirname(folder))
+    path = os.path.join(top, 'session_search.sqlite')
+    if not os.path.isfile(path):
+        return ''
+    rows = _search_rows(path, ' where session_id = ?', (os.path.basename(folder),), [])
+    return rows[0][3] if rows else ''
+
+
+def _search_rows(path, where, values, problems):
+    """-> rows (session_id, cwd, updated_at, title, content) of the client's search index."""
+    from ..base import sqlite_ro
+    return [tuple(word(v) if i != 2 else v for i, v in enumerate(row)) for row in sqlite_ro.rows(
+        path, 'select session_id, cwd, updated_at, title, content from session_docs' + where, values, problems)]
+
+
+def lost(root, problems):
+    """-> list of dicts of the sessions whose folder is gone and of which the client still knows something, newest last:
+    session_id, cwd, time (ms), title, text (prompts, replies and tool names, as the client's search index holds them),
+    prompts (list of (ms, text))."""
+    from ..records import read_records
+    top = os.path.join(root, 'sessions')
+    there, groups = set(), []
+    try:
+        groups = [os.path.join(top, name) for name in sorted(os.listdir(top)) if os.path.isdir(os.path.join(top, name))]
+        for group in groups:
+            there.update(os.listdir(group))
+    except OSError as error:
+        problems.append((top, error.strerror or str(error)))
+    found = {}
+    path = os.path.join(top, 'session_search.sqlite')
+    if os.path.isfile(path):
+        for session, cwd, updated, title, text in _search_rows(path, '', (), problems):
+            if session and session not in there:
+                found[session] = {'session_id': session, 'cwd': cwd, 'time': parse_time(updated), 'title': title, 'text': text, 'prompts': []}
+    for group in groups:
+        history = os.path.join(group, 'prompt_history.jsonl')
+        try:
+            for record in read_records(history):
+                data = record.data
+                session, text = word(data.get('session_id')), word(data.get('prompt'))
+                if not session or session in there or not text:
+                    continue
+                time = parse_time(data.get('timestamp'))
+                row = found.setdefault(session, {'session_id': session, 'cwd': project_of(group), 'time': None, 'title': '', 'text': '', 'prompts': []})
+                row['prompts'].append((time, '!' + text if data.get('is_bash') is True else text))
+                row['time'] = max(row['time'] or 0, time or 0) or None
+        except OSError as error:
+            if os.path.exists(history):
+                problems.append((history, error.strerror or str(error)))
+    return sorted(found.values(), key=lambda r: (r['time'] or 0, r['session_id']))

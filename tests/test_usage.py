@@ -1,0 +1,155 @@
+"""usage: each call at its own time in the reader's zone, and the sum of stats."""
+import pytest
+
+from echolib.base import clock
+from echolib.insights import usage as insight
+from helpers import run_script
+from small import MODEL, OTHER, SID, answer, text, user, write
+
+slow = pytest.mark.slow
+HAIKU = 'claude-haiku-4-5-20251001'
+BUCKETS = ('input', 'output', 'cache_read', 'cache_write_5m', 'cache_write_1h')
+
+
+@pytest.fixture
+def home(tmp_path):
+    """Two projects, three models, calls around midnight, one without a time."""
+    write(tmp_path, [
+        user('late', 1, '2026-01-24T23:00:00Z'),
+        answer([text('a')], 2, '2026-01-24T23:30:00Z', 'msg_1', (10, 1, 0, 0)),
+        answer([text('b')], 3, '2026-01-25T00:30:00Z', 'msg_2', (20, 2, 5, 7)),
+        answer([text('c')], 4, '2026-01-25T12:00:00Z', 'msg_3', (40, 4, 0, 0), model=HAIKU)])
+    write(tmp_path, [
+        user('other', 5, '2026-02-02T10:00:00Z', sid=OTHER, cwd='/home/dev/other'),
+        answer([text('d')], 6, '2026-02-02T10:00:01Z', 'msg_4', (80, 8, 0, 0), model='nobody-knows-1', sid=OTHER, cwd='/home/dev/other'),
+        answer([text('e')], 7, 'never', 'msg_5', (160, 16, 0, 0), sid=OTHER, cwd='/home/dev/other')], OTHER, '-home-dev-other')
+    return tmp_path
+
+
+def usage(home, *args, **env):
+    got = run_script('trend-engine', 'usage', '--format', 'json', *args, home=home, **env)
+    assert (got.rc, got.err) == (0, ''), got
+    return got.json()
+
+
+def inputs(data):
+    return dict((row['key'], row['tokens']['input']) for row in data['rows'])
+
+
+@slow
+def test_days_are_those_of_the_zone(home):
+    assert inputs(usage(home, '--tz', 'UTC')) == {'(no time)': 160, '2026-01-24': 10, '2026-01-25': 60, '2026-02-02': 80}
+    new_york = {'(no time)': 160, '2026-01-24': 30, '2026-01-25': 40, '2026-02-02': 80}
+    assert inputs(usage(home, '--by', 'day', '--tz', 'America/New_York')) == new_york
+    assert inputs(usage(home, TZ='America/New_York')) == new_york
+    data = usage(home, '--tz', '+09:00')
+    assert inputs(data) == {'(no time)': 160, '2026-01-25': 70, '2026-02-02': 80} and data['tz'] == '+09:00'
+
+
+GROUPS = {
+    'week': {'(no time)': 160, '2026-W04': 70, '2026-W06': 80},
+    'month': {'(no time)': 160, '2026-01': 70, '2026-02': 80},
+    'hour': {'(no time)': 160, '2026-01-24T23:00+00:00': 10, '2026-01-25T00:00+00:00': 20, '2026-01-25T12:00+00:00': 40,
+             '2026-02-02T10:00+00:00': 80},
+    'session': {SID: 70, OTHER: 240}, 'agent': {'claude': 310},
+    'model': {MODEL: 190, HAIKU: 40, 'nobody-knows-1': 80}, 'project': {'/home/dev/app': 70, '/home/dev/other': 240},
+}
+
+
+@slow
+@pytest.mark.parametrize('by', sorted(GROUPS))
+def test_groups(home, by):
+    data = usage(home, '--by', by, '--tz', 'UTC')
+    assert inputs(data) == GROUPS[by]
+    keys = [row['key'] for row in data['rows']]
+    if by in insight.PERIODS:
+        assert keys == sorted(keys)
+    else:
+        sizes = [row['total_tokens'] for row in data['rows']]
+        assert sizes == sorted(sizes, reverse=True)
+    for bucket in BUCKETS:
+        assert sum(row['tokens'][bucket] for row in data['rows']) == data['total']['tokens'][bucket]
+
+
+@slow
+def test_totals_are_those_of_stats(home):
+    for args in ((), ('--since', '2026-01-25'), ('--until', '2026-01-24'), ('--since', '2026-01-25', '--until', '2026-01-25'),
+                 ('--scope', '/home/dev/app')):
+        stats = run_script('sd-recall', 'stats', '--format', 'json', *args, home=home).json()
+        for by in ('day', 'model', 'session'):
+            total = usage(home, '--by', by, *args)['total']
+            for key in ('tokens', 'api_calls', 'assistant_messages', 'output_known_calls', 'cost_usd', 'known_cost_usd', 'unpriced',
+                        'total_is_lower_bound', 'cache_hit_rate'):
+                assert total[key] == stats[key], (args, by, key)
+
+
+@slow
+def test_the_last_day_counts_whole_and_in_the_zone(home):
+    day = ('--since', '2026-01-24', '--until', '2026-01-24')
+    assert inputs(usage(home, *day)) == {'2026-01-24': 10}
+    assert inputs(usage(home, '--tz', 'America/New_York', *day)) == {'2026-01-24': 30}
+
+
+@slow
+def test_an_unknown_price_is_not_nothing(home):
+    rows = dict((row['key'], row) for row in usage(home, '--by', 'model')['rows'])
+    odd = rows['nobody-knows-1']
+    assert (odd['cost_usd'], odd['known_cost_usd'], odd['unpriced']) == (None, 0, {'calls': 1, 'tokens': 88})
+    assert rows[MODEL]['cost_usd'] > 0
+    day = usage(home)['rows'][-1]
+    assert list(day['models']) == ['nobody-knows-1'] and day['sessions_with_calls'] == 1
+
+
+@slow
+def test_text_fits_and_has_bars(home):
+    got = run_script('trend-engine', 'usage', home=home)
+    lines = got.out.splitlines()
+    assert got.rc == 0 and max(map(len, lines)) <= 100
+    rows = [line for line in lines if line.startswith(('2026', '(no'))]
+    assert [line.count('#') for line in rows] == [24, 1, 10, 12]     # of 176 tokens: 11, 78, 88
+    assert lines[-1].endswith('explain') and 'zone UTC' in lines[-2]
+    got = run_script('trend-engine', 'usage', '--by', 'project', '--limit', '1', home=home)
+    assert '/home/dev/other' in got.out and 'and 1 more' in got.out and '/home/dev/app' not in got.out
+    got = run_script('trend-engine', 'usage', '--limit', '1', home=home)
+    assert 'the last 1 of 4' in got.out and '2026-02-02' in got.out and '2026-01-24' not in got.out
+
+
+@slow
+def test_tsv(home):
+    got = run_script('trend-engine', 'usage', '--format', 'tsv', home=home)
+    rows = [line.split('\t') for line in got.out.splitlines()]
+    assert [len(row) for row in rows] == [12] * 5 and rows[0][:3] == ['KEY', 'SESSIONS', 'API_CALLS']
+    assert rows[3][:9] == ['2026-01-25', '1', '2', '60', '6', '5', '7', '0', '78']
+    assert rows[4][9:11] == ['', '0.000000']
+
+
+@slow
+def test_nothing_and_wrong_arguments(home):
+    got = run_script('trend-engine', 'usage', '--since', '2030-01-01', home=home)
+    assert got.rc == 0 and got.out.startswith('no API calls')
+    for args in (('usage', '--tz', 'Mars/Olympus'), ('usage', '--by', 'decade'), ('usage', '--since', 'whenever'), ('usages',), ()):
+        assert run_script('trend-engine', *args, home=home).rc == 2, args
+    assert 'did you mean usage' in run_script('trend-engine', 'usages', home=home).err
+
+
+def test_the_hour_that_comes_twice_is_two():
+    berlin = clock.zone('Europe/Berlin')
+    first = clock.parse_time('2026-10-25T00:30:00Z')
+    name = insight._names('hour', berlin)
+
+    class Call(object):
+        time = first
+    keys = []
+    for Call.time in (first, first + 3600000):
+        keys.append(name(None, Call)[0])
+    assert keys == ['2026-10-25T02:00+02:00', '2026-10-25T02:00+01:00']
+
+
+def test_zones_with_quarters():
+    name = insight._names('day', clock.zone('+05:45'))
+
+    class Call(object):
+        time = clock.parse_time('2026-03-01T18:14:59Z')
+    assert name(None, Call) == ('2026-03-01', '2026-03-01')
+    Call.time += 1000
+    assert name(None, Call) == ('2026-03-02', '2026-03-02')
