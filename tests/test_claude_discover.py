@@ -143,6 +143,7 @@ def test_links_to_folders(home, tmpdir):
     home.link(outside.at('projects', '-home-dev-far'), '-link-out')
     home.link(outside.at('projects', '-home-dev-far'), '-link-out-again')
     home.link(home.at('projects'), '-link-to-itself')
+    make.write(home.at('history.jsonl'), [{'display': 'hi'}])
     home.link(home.path, '-link-to-the-root')
     home.link(str(tmpdir), '-link-to-an-ancestor')
     home.link(home.at('projects', 'nowhere'), '-link-to-nothing')

@@ -680,7 +680,8 @@ def noise_cases():
         'torn': (last[:-8] + b'\n', False), 'torn progress': (progress[:-8] + b'\n', False),
         'torn tail': (last[:-8], False), 'no line end': (last[:-1], True), 'CRLF': (last[:-1] + b'\r\n', True),
         'blanks behind': (last[:-1] + b'  \n', True),
-        'stub glued to a prompt': (last[:20] + user, False), 'progress glued to a prompt': (progress[:60] + user, False),
+        'stub glued to a prompt': (last[:30] + user, False), 'progress glued to a prompt': (progress[:-20] + user, False),
+        'stub of a type glued to a prompt': (last[:12] + user, False),
         'noise glued to a prompt': (last[:-1] + user, False),
         'noise glued to a title': (last[:-1] + make.line(made.meta('ai-title', aiTitle='x')), False),
         'noise twice': (last[:-1] + last, False),
@@ -702,7 +703,7 @@ def test_noise_line(name):
 def test_a_prompt_glued_to_a_torn_noise_row_is_kept(tmpdir):
     made = make.Session()
     last = make.line(made.meta('last-prompt', lastPrompt='x'))
-    path = make.write(tmpdir.join('x.jsonl'), [last[:20], made.user('find me'), last])
+    path = make.write(tmpdir.join('x.jsonl'), [last[:30], made.user('find me'), last])
     coverage = Coverage(path)
     assert brief(read_file(path, coverage=coverage)) == [('prompt', 'typed', 'find me')]
     assert (coverage.lines, coverage.parse_errors) == (2, 1)

@@ -44,6 +44,8 @@ CASES = {
     'torn tail that ends as an object does': (good(1) + b'{"n":2,"a":{}', [(1, 1)], 1, [], 13),
     'torn middle': (good(1) + b'{"n":2,"text":"abc\n' + good(3), [(1, 1), (3, 3)], 3, [2], 0),
     'torn first line': (b'":2}\n' + good(2), [(2, 2)], 2, [1], 0),
+    'torn line that ends with an inner object': (
+        b'{"type":"user","message":{"type":"text","n":2}\n' + good(3), [(3, 2)], 2, [1], 0),
     'blank tail': (good(1) + b'  ', [(1, 1)], 1, [], 2),
     # Glued lines.
     'stub glued to a record': (b'{"type":"user","mess' + CHAIN % 2 + b'\n' + good(3), [(2, 1), (3, 2)], 2, [1], 0),

@@ -102,14 +102,15 @@ class Calls(object):
         """
         state = self.state
         total, usage = fields(payload.get('thread_token_usage')), fields(payload.get('usage'))
-        known = total is not None and total == state.get('total')
+        response = payload.get('response_id') if type(payload.get('response_id')) is str else ''
+        known = total is not None and total == state.get('total') or response and response == state.get('response')
         state['records'] = 1
         if total is not None:
             state['total'] = total
         if known or usage is None or not usage[0] and not usage[2]:
             return None
         self._context(usage)
-        state['response'] = payload.get('response_id') if type(payload.get('response_id')) is str else ''
+        state['response'] = response
         turn = payload.get('turn_id')
         if type(turn) is str and state.get('turn_id') and turn != state['turn_id']:
             return None, usage

@@ -6,6 +6,7 @@ import json
 import os
 
 from ..base.clock import parse_time
+from .grok_text import inside, origin_of, unwrap, word
 
 # Cards and checkpoints are read whole; a larger file is none.
 _MOST = 64 << 20
@@ -19,11 +20,6 @@ def load(path):
     except (OSError, ValueError, RecursionError):
         return {}
     return value if type(value) is dict else {}
-
-
-def word(value):
-    """-> a text as it is, '' for anything else."""
-    return value if type(value) is str else ''
 
 
 def encoded(cwd):
@@ -69,7 +65,7 @@ class Card(object):
 
     def __init__(self, folder):
         value = load(os.path.join(folder, 'summary.json'))
-        info = value.get('info') if type(value.get('info')) is dict else {}
+        info = inside(value, 'info')
         self.cwd = word(info.get('cwd')) or project_of(os.path.dirname(folder))
         title = word(value.get('generated_title'))
         self.title = title if title.strip() else word(value.get('session_summary'))
@@ -156,7 +152,6 @@ def file_versions(folder):
 def _updates(path):
     """Yield (record, its update, notification metadata) of a stream."""
     from ..records import read_records
-    from .grok_parse import unwrap
     for record in read_records(path):
         update, meta, _ = unwrap(record.data)
         if update is not None:
@@ -178,8 +173,7 @@ def branches(path):
     left, ends, live, starts = set(), 1, [], {}
     for record, update, _ in _updates(path):
         kind = update.get('sessionUpdate')
-        extra = update.get('_meta') if type(update.get('_meta')) is dict else {}
-        number = extra.get('promptIndex')
+        number = inside(update, '_meta').get('promptIndex')
         if kind == 'user_message_chunk' and type(number) is int and number not in starts:
             starts[number] = len(live)
         if kind == 'rewind_marker' and type(update.get('target_prompt_index')) is int:
@@ -198,7 +192,6 @@ def branches(path):
 
 def inherited(path, session):
     """-> number of rows that name another session as the one they were written in."""
-    from .grok_parse import origin_of
     if os.path.basename(path) != 'updates.jsonl':
         return 0
     return sum(1 for _, _, meta in _updates(path) if origin_of(meta) not in ('', session))

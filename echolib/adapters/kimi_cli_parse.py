@@ -10,7 +10,7 @@ from ..events import (
 from ..records import Record, read_at
 from .kimi_context_parse import compactions_before, recap
 from .kimi_text import (
-    REFUSED, classify, command_name, content_text, count, images, machine_text, mark, tool_input, usage, word)
+    REFUSED, call_id, classify, command_name, content_text, count, images, machine_text, mark, tool_input, usage, word)
 
 # Message types with nothing to tell that another row does not tell better.
 _QUIET = frozenset((
@@ -240,7 +240,7 @@ class WireParser(object):
             self.state.setdefault('held', {})[chain] = [place[0], place[1], place[1] + place[2], call]
 
     def _made(self, call, function, data, text, time, chain, scope, place):
-        ident = '%s@%s' % (call or place[1], scope)
+        ident = call_id(call or place[1], scope)
         return self._event(TOOL_CALL, word(function.get('name')) or '(unnamed)', time, chain, ident, text, data, place, 0,
                            self._key(chain, ident))
 
@@ -320,7 +320,7 @@ class WireParser(object):
             self.state['calls'].remove(call)
         ident = '%s/result/%s' % (stamp, call)
         out.append(self._event(TOOL_RESULT, label, time, chain, ident, text,
-                               ToolResult('%s@%s' % (call, scope) if call else ident, ''), place))
+                               ToolResult(call_id(call, scope) if call else ident, ''), place))
 
     def _status(self, payload, time, stamp, chain, scope, place, out):
         if not chain:

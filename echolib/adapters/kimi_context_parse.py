@@ -5,13 +5,11 @@ a compaction left (the old context is kept as context_<n>.jsonl).
 """
 import os
 
-from ..events import (
-    DECLINED, ERROR, INJECTED, OK, PROMPT, RECAP, REPLY, THINKING, TOOL_CALL, TOOL_RESULT, UNKNOWN, Event, ToolResult)
+from ..events import INJECTED, PROMPT, RECAP, REPLY, THINKING, TOOL_CALL, TOOL_RESULT, UNKNOWN, Event, ToolResult
 from ..records import parse_line
-from .kimi_text import REFUSED, classify, content_text, images, machine_text, mark, tool_input, word
+from .kimi_text import call_id, classify, content_text, images, machine_text, prompt_id, result_label, tool_input, word
 
 _MARKERS = ('_system_prompt', '_checkpoint', '_usage')
-_ERROR_HEAD = '<system>ERROR: '
 # The summary follows the system prompt and a checkpoint.
 _HEAD_LINES = 6
 _HEAD_BYTES = 1 << 20
@@ -77,26 +75,6 @@ class ContextParser(object):
     def close(self):
         """Nothing is left at the end of a file: []."""
         return []
-
-
-def result_label(text):
-    """-> label of a tool result as the model was sent it."""
-    if not text.startswith(_ERROR_HEAD):
-        return OK
-    return DECLINED if text.startswith(REFUSED, len(_ERROR_HEAD)) else ERROR
-
-
-def call_id(call, scope):
-    """The identity of a tool call: the model's own id (often 'Shell:0') is one among those of its session only."""
-    return '%s@%s' % (call, scope)
-
-
-def prompt_id(session, text, state):
-    """The identity of a prompt that has no time: its text, and which of the same texts of its session it is."""
-    seen = state.setdefault('texts', {})
-    key = mark(text)
-    seen[key] = seen.get(key, 0) + 1
-    return '%s/prompt/%s/%d' % (session, key, seen[key])
 
 
 def is_marker_line(line):

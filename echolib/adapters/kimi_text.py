@@ -3,7 +3,7 @@ import json
 import re
 from zlib import crc32
 
-from ..events import INJECTED, PROMPT, RECAP, SLASH, TYPED, Usage
+from ..events import DECLINED, ERROR, INJECTED, OK, PROMPT, RECAP, SLASH, TYPED, Usage
 
 # A typed command: its name, up to a blank or the end.
 _COMMAND = re.compile(r'/([A-Za-z0-9_-]+(?::[A-Za-z0-9_-]+)*)(?=\s|\Z)')
@@ -12,7 +12,9 @@ _LOCAL = frozenset(('compact', 'clear', 'reset', 'new', 'yolo', 'afk', 'plan', '
 _RECAP_HEAD = '<system>Previous context has been compacted.'
 # Texts no person typed, by how they begin.
 _MACHINE = (('<system-reminder>', 'reminder'), ('<system>', 'reminder'), ('<notification', 'notification'))
+_ERROR_HEAD = '<system>ERROR: '
 _MEDIA = {'image_url': '[image]', 'image': '[image]', 'audio_url': '[audio]', 'video_url': '[video]'}
+# How the answer to a call that the person refused or stopped begins.
 REFUSED = ('The tool call is rejected by the user', 'Interrupted by user')
 
 
@@ -128,3 +130,23 @@ def classify(text):
     if not name:
         return PROMPT, TYPED
     return (INJECTED, 'local_command') if name in _LOCAL else (PROMPT, SLASH)
+
+
+def result_label(text):
+    """-> label of a tool result as the model was sent it."""
+    if not text.startswith(_ERROR_HEAD):
+        return OK
+    return DECLINED if text.startswith(REFUSED, len(_ERROR_HEAD)) else ERROR
+
+
+def call_id(call, scope):
+    """The identity of a tool call: the model's own id (often 'Shell:0') is one among those of its session only."""
+    return '%s@%s' % (call, scope)
+
+
+def prompt_id(session, text, state):
+    """The identity of a prompt that has no time: its text, and which of the same texts of its session it is."""
+    seen = state.setdefault('texts', {})
+    key = mark(text)
+    seen[key] = seen.get(key, 0) + 1
+    return '%s/prompt/%s/%d' % (session, key, seen[key])

@@ -1,7 +1,7 @@
 """The list of agents; the one place that names them all."""
-from . import claude
+from . import claude, grok
 
-ADAPTERS = (claude,)
+ADAPTERS = (claude, grok)
 # Other names that --agent takes.
 ALIASES = {'claude-code': 'claude', 'claude_code': 'claude', 'kimi': 'kimi_code', 'trae': 'trae_cn', 'dimcode': 'dim'}
 

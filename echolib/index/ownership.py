@@ -8,12 +8,10 @@ import json
 
 from .. import analysis
 from ..analysis import Fact, apply, merge
-from ..base import paths
+from .seniority import FOREIGN, RENAMES, age
 
 _FACT_COLUMNS = ('kind, time, side, name, status, input, output, cache_read, cache_write_5m, cache_write_1h, visible, extra')
 _INSERT = 'insert or replace into facts values (%s)' % ','.join('?' * 15)
-# Bits of files.flags.
-FOREIGN, RENAMES, REPLAY = 1, 2, 4
 
 
 class Ledger(object):
@@ -162,8 +160,8 @@ class Ledger(object):
         for other, flags, birth, last, path in self.db.execute(
                 'select f.id, f.flags, f.birth, f.last, f.path from rivals r join files f on f.id = r.other where r.file = ?',
                 (file,)).fetchall():
-            rival = _age(flags, birth, last, path)
-            if (_age(*before, '') < rival) != (_age(*after, '') < rival):
+            rival = age(flags, birth, last, path)
+            if (age(*before, '') < rival) != (age(*after, '') < rival):
                 self.touched.update(k for k, in self.db.execute('select key from facts where file = ?', (file,)))
                 return
 
@@ -260,13 +258,7 @@ class Ledger(object):
 
 def _seniority(row):
     """The order of claimants: a main chain before a subagent's replay, then the older file."""
-    return (row[4],) + _age(*row[14:18])
-
-
-def _age(flags, birth, last, path):
-    """How old a file is, told from its records: not one that names another session's rows, the earliest first record,
-    then the one that ended earlier (a fork goes on after what it copied)."""
-    return ((flags or 0) & FOREIGN, birth is None, birth or 0, last or 0, paths.restored(path))
+    return (row[4],) + age(*row[14:18])
 
 
 def _clean(text):

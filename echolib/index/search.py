@@ -8,7 +8,7 @@ from collections import namedtuple
 from math import log
 
 from . import matching, schema
-from .ownership import _age
+from .seniority import age
 from .query import alternatives_expression
 
 # Weight of a document's kind: words that a person or the model said come first.
@@ -19,6 +19,8 @@ _WEIGHTS = {schema.TITLE: 1.25, schema.PROMPT_DOC: 1.1, schema.REPLY_DOC: 1.0, s
 _CANDIDATES = 400
 # Up to this many documents are looked up one by one.
 _FEW = 300
+# All of a file's documents are compared with its copies' where it holds at most this many.
+_FEW_IN_FILE = 40
 # Documents whose text is reread to check what tokens cannot say.
 _VERIFY = 3000
 PROSE, TOOLS = 'prose', 'tools'
@@ -35,6 +37,12 @@ Hit = namedtuple('Hit', 'file session line offset length part kind time score mi
 
 # total: number of sessions that answer; partial: no session holds every term; notes: what to tell the reader.
 Answer = namedtuple('Answer', 'hits total partial notes')
+
+
+def _holds(ids, number):
+    """True when a sorted list holds a number."""
+    at = bisect_left(ids, number)
+    return at < len(ids) and ids[at] == number
 
 
 class Searcher(object):
@@ -107,15 +115,16 @@ class Searcher(object):
                     drop = set(barred.get(place, ()))
                     docs[place] = [d for d in docs[place] if d not in drop]
         sessions = [self._sessions(docs) for docs in found]
-        copies = self._copies(found)
         union = set().union(*sessions)
         full = set(sessions[0]).intersection(*sessions[1:])
         partial = not full and bool(union) and len(query.terms) > 1
         answering = union if partial or query.question else full
-        if copies:
-            answering &= self._sessions(dict((place, [d for d in set().union(*[f.get(place, ()) for f in found]) if (place[1], d) not in copies])
-                                             for place in set().union(*found)))
-        hits = self._rank(query, found, answering, sessions, copies, options, partial)
+        ranks = self._bm25(query, found, options, partial)
+        chosen = self._shortlist(found, ranks, options)
+        copies = self._copies(found, chosen)
+        answering -= self._only_copies(found, copies, answering)
+        rows = self._scored(query, found, ranks, chosen - set(copies), answering, sessions, options, partial)
+        hits = self._rank(query, rows, sessions, copies, options)
         total = len(answering)
         if options.accept is not None and not options.limit:
             total = len(set(h.session for h in hits))
@@ -245,8 +254,11 @@ class Searcher(object):
                 out.add(self.session_of(file))
         return out
 
-    def _copies(self, found):
-        """-> {(shard, id): (shard, id) of the oldest} of documents that repeat a message of an older file."""
+    def _copies(self, found, chosen):
+        """-> {(shard, id): (shard, id) of the oldest} of documents that repeat a message of an older file.
+
+        Looked at are the chosen documents, and all of a file that holds few.
+        """
         if not self.rivals:
             return {}
         same = {}
@@ -255,86 +267,94 @@ class Searcher(object):
             for docs in found:
                 for _, _, file, inside in self._by_file(shard, docs.get(place, ())):
                     if file in self.rivals:
+                        few = len(inside) <= _FEW_IN_FILE
                         for number in inside:
-                            row = self._doc(shard, number)
-                            same.setdefault((row[7], row[5], row[4]), {})[shard, number] = file
+                            if few or (shard, number) in chosen:
+                                row = self._doc(shard, number)
+                                same.setdefault((row[7], row[5], row[4]), {})[shard, number] = file
         out, ages = {}, {}
         for group in same.values():
             if len(group) < 2:
                 continue
             for file in group.values():
                 if file not in ages:
-                    ages[file] = _age(*self.db.execute('select flags, birth, last, path from files where id = ?', (file,)).fetchone())
+                    ages[file] = age(*self.db.execute('select flags, birth, last, path from files where id = ?', (file,)).fetchone())
             oldest = min(group, key=lambda d: (ages[group[d]], d))
             for doc in group:
                 if doc != oldest:
                     out[doc] = oldest
         return out
 
+    def _only_copies(self, found, copies, answering):
+        """-> the sessions among `answering` that hold nothing but copies of what an older session holds."""
+        if not copies:
+            return set()
+        suspects, own = {}, set()
+        for doc in copies:
+            suspects.setdefault(self._file(*doc), self.session_of(self._file(*doc)))
+        for place in set().union(*found):
+            for docs in found:
+                for _, _, file, inside in self._by_file(place[1], docs.get(place, ())):
+                    session = self.session_of(file)
+                    if session in suspects.values() and any((place[1], n) not in copies for n in inside):
+                        own.add(session)
+        return set(suspects.values()) - own
+
     # in which order
 
-    def _rank(self, query, found, answering, sessions, copies, options, partial):
-        """-> list of Hits, best first."""
-        whole = {}
-        for doc in copies:
-            oldest = copies[doc]
-            whole.setdefault(oldest, set()).add(self.session_of(self._file(*doc)))
-        rows = self._scored(query, found, answering, sessions, copies, options, partial)
-        hits, per, shown = [], {}, set()
-        for _, score, shard, number, session in rows:
-            if options.per_session and per.get(session, 0) >= options.per_session:
-                continue
-            row = self._doc(shard, number)
-            # A block of records may stand in a file twice.
-            same = (session, row[7], row[5], row[4]) if row is not None else None
-            if same is None or same in shown:
-                continue
-            shown.add(same)
-            missing = () if query.question else tuple(
-                ' OR '.join(t.text for t in alternatives)
-                for alternatives, having in zip(query.terms, sessions) if session not in having)
-            if query.question:
-                low = matching.folded(self._text(shard, number))
-                missing = tuple(t.text for alternatives in query.terms for t in alternatives[:1]
-                                if not any(matching.pattern(one).search(low) for one in alternatives))
-            hit = Hit(row[0], session, row[1], row[2], row[3], row[4], row[5], row[6], score, missing,
-                      tuple(sorted(whole.get((shard, number), set()) - {session})))
-            if options.accept is not None and not options.accept(hit):
-                continue
-            hits.append(hit)
-            per[session] = per.get(session, 0) + 1
-            if options.limit and len(hits) >= options.limit:
+    def _bm25(self, query, found, options, partial):
+        """-> {(shard, id): score} of the best documents of the prose table (all of them without a limit)."""
+        glue = ' OR ' if query.question or partial or len(query.terms) == 1 else ' AND '
+        parts = [alternatives_expression(a) for a in query.terms]
+        limit = -1 if not options.limit else _CANDIDATES
+        ranks = {}
+        for glued in ((glue, ' OR ') if glue == ' AND ' else (glue,)):
+            expression = glued.join(parts)
+            for shard, (number, db, end) in enumerate(self.shards):
+                lists = [docs[PROSE, shard] for docs in found if (PROSE, shard) in docs]
+                if not lists:
+                    continue
+                for doc, rank in db.execute('select rowid, rank from prose where prose match ? and rowid < ? order by rank limit ?',
+                                            (expression, end, limit)):
+                    if any(_holds(ids, doc) for ids in lists):
+                        ranks.setdefault((shard, doc), -rank)
+            # Messages that hold every word come before sessions that hold them here and there.
+            if options.limit and len(set(self.session_of(self._file(*d)) for d in ranks)) >= options.limit:
                 break
-        return hits
+        return ranks
 
-    def _scored(self, query, found, answering, sessions, copies, options, partial):
-        """-> sorted list of (order, score, shard, document, session) of the documents worth showing."""
-        everywhere = float(sum(end for _, _, end in self.shards)) or 1.0
-        held = {}
-        for docs in found:
-            weight = log(1.0 + everywhere / (1.0 + sum(len(ids) for ids in docs.values())))
-            for (table, shard), ids in docs.items():
-                for number in ids:
-                    held[shard, number] = held.get((shard, number), 0.0) + weight
-        ranks = self._bm25(query, found, held, options, partial)
-        if options.limit and not options.recent and len(held) > _CANDIDATES:
-            held = self._shortlist(held, ranks)
-        depth = dict((s, sum(1 for one in sessions if s in one)) for s in answering) if partial else {}
-        newest = None
-        rows = []
-        for (shard, number), weight in held.items():
-            if (shard, number) in copies:
+    def _shortlist(self, found, ranks, options):
+        """-> set of (shard, id) worth an exact score: the best by bm25, and of the other table what holds most terms."""
+        if not options.limit or options.recent:
+            return set((shard, n) for docs in found for (_, shard), ids in docs.items() for n in ids)
+        chosen = set(ranks)
+        for shard in range(len(self.shards)):
+            lists = [docs.get((TOOLS, shard), ()) for docs in found]
+            if not any(lists):
                 continue
+            best = sorted(set(lists[0]).intersection(*lists[1:]))[-_CANDIDATES:]
+            if len(best) < _CANDIDATES:
+                best += sorted(set().union(*[ids[-_CANDIDATES:] for ids in lists]))[-_CANDIDATES:]
+            chosen.update((shard, n) for n in best)
+        return chosen
+
+    def _scored(self, query, found, ranks, chosen, answering, sessions, options, partial):
+        """-> sorted list of (order, score, shard, document, session)."""
+        everywhere = float(sum(end for _, _, end in self.shards)) or 1.0
+        weights = [log(1.0 + everywhere / (1.0 + sum(len(ids) for ids in docs.values()))) for docs in found]
+        depth = dict((s, sum(1 for one in sessions if s in one)) for s in answering) if partial else {}
+        exact = len(chosen) <= 8 * _CANDIDATES or options.recent
+        rows = []
+        for shard, number in chosen:
             session = self.session_of(self._file(shard, number))
             if session not in answering:
                 continue
-            doc = self._doc(shard, number) if len(held) <= 4 * _CANDIDATES or options.recent else None
+            weight = sum(w for w, docs in zip(weights, found) if any(_holds(docs.get((t, shard), ()), number) for t in (PROSE, TOOLS)))
+            doc = self._doc(shard, number) if exact else None
             score = ranks.get((shard, number))
             score = (weight * 0.1 if score is None else weight + score) * (_WEIGHTS.get(doc[5], 0.3) if doc else 1.0)
-            when = doc[6] if doc else None
-            rows.append([(session in options.behind, -depth.get(session, 0)), score, shard, number, session, when or 0])
-        if rows and rows[0][5]:
-            newest = max(r[5] for r in rows)
+            rows.append([(session in options.behind, -depth.get(session, 0)), score, shard, number, session, doc[6] or 0 if doc else 0])
+        newest = max([r[5] for r in rows] or [0])
         for row in rows:
             if newest and row[5]:
                 # Gently: a year costs a tenth.
@@ -345,31 +365,37 @@ class Searcher(object):
             rows.sort(key=lambda r: (r[0], -r[1], -r[5], r[2], r[3]))
         return [tuple(r[:5]) for r in rows]
 
-    def _shortlist(self, held, ranks):
-        """The candidates worth an exact score: the best by bm25, and what holds most where there is none."""
-        keep = set(ranks)
-        rest = sorted((d for d in held if d not in keep), key=lambda d: (-held[d], -d[1]))[:_CANDIDATES]
-        return dict((d, held[d]) for d in held if d in keep or d in set(rest))
-
-    def _bm25(self, query, found, held, options, partial):
-        """-> {(shard, id): bm25} of the best documents of the prose table."""
-        glue = ' OR ' if query.question or partial or len(query.terms) == 1 else ' AND '
-        parts = [alternatives_expression(a) for a in query.terms]
-        ranks = {}
-        for glued in ((glue, ' OR ') if glue == ' AND ' else (glue,)):
-            expression = glued.join(parts)
-            for shard, (number, db, end) in enumerate(self.shards):
-                if not any(place == (PROSE, shard) for docs in found for place in docs):
-                    continue
-                limit = -1 if not options.limit else _CANDIDATES
-                for doc, rank in db.execute('select rowid, rank from prose where prose match ? and rowid < ? order by rank limit ?',
-                                            (expression, end, limit)):
-                    if (shard, doc) in held:
-                        ranks.setdefault((shard, doc), -rank)
-            # Messages that hold every word come before sessions that hold them here and there.
-            if options.limit and len(set(self.session_of(self._file(*d)) for d in ranks)) >= options.limit:
+    def _rank(self, query, rows, sessions, copies, options):
+        """-> list of Hits from sorted rows, best first."""
+        whole = {}
+        for doc, oldest in copies.items():
+            whole.setdefault(oldest, set()).add(self.session_of(self._file(*doc)))
+        hits, per, shown = [], {}, set()
+        for _, score, shard, number, session in rows:
+            if options.per_session and per.get(session, 0) >= options.per_session:
+                continue
+            row = self._doc(shard, number)
+            # A block of records may stand in a file twice.
+            same = (session, row[7], row[5], row[4]) if row is not None else None
+            if same is None or same in shown:
+                continue
+            shown.add(same)
+            if query.question:
+                low = matching.folded(self._text(shard, number))
+                missing = tuple(alternatives[0].text for alternatives in query.terms
+                                if not any(matching.pattern(one).search(low) for one in alternatives))
+            else:
+                missing = tuple(' OR '.join(t.text for t in alternatives)
+                                for alternatives, having in zip(query.terms, sessions) if session not in having)
+            hit = Hit(row[0], session, row[1], row[2], row[3], row[4], row[5], row[6], score, missing,
+                      tuple(sorted(whole.get((shard, number), set()) - {session})))
+            if options.accept is not None and not options.accept(hit):
+                continue
+            hits.append(hit)
+            per[session] = per.get(session, 0) + 1
+            if options.limit and len(hits) >= options.limit:
                 break
-        return ranks
+        return hits
 
     # filters that need more than a document's row
 

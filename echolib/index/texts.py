@@ -1,7 +1,7 @@
 """From a document of the index back to its text: the source is reread at its offset."""
 from ..adapters import Source, registry
 from ..base import paths
-from .ingest import document_text
+from .documents import document_text
 
 # Columns of a file that texts need.
 FILE_COLUMNS = 'id, path, role, chain, sid, root, session'

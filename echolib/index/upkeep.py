@@ -5,6 +5,7 @@ import sqlite3
 from ..base import paths
 from ..base.errors import EchoError
 from . import archive, build, ingest, plan, schema
+from .documents import document_kind, document_text
 from .store import remove
 
 # A shard is rewritten when more than this share of its documents is dead.
@@ -118,9 +119,9 @@ def _copy_documents(adapter, source, file, upto, writer):
             if coverage.offset > upto:
                 break
             for event in events:
-                kind = ingest.document_kind(event)
+                kind = document_kind(event)
                 if kind and (event.text or event.kind == 'tool_result'):
-                    writer.add(file, event, kind, ingest.document_text(adapter, source, event))
+                    writer.add(file, event, kind, document_text(adapter, source, event))
     except OSError:
         return 0
     return coverage.offset
