@@ -19,7 +19,7 @@ _LONG = 8000
 
 def blocks(text):
     """Yield ('text', '', lines) and ('code', name, lines) of a text: fenced code apart from everything else."""
-    lines, fence = [], None
+    lines, fence, name, indent = [], None, '', 0
     for line in text.split('\n'):
         if fence is not None:
             bare = line.strip()

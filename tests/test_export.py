@@ -261,3 +261,12 @@ def test_damage_is_counted_beside_the_answer(tmp_path):
     got = export(tmp_path)
     assert got.rc == 0 and '1 damaged line' in got.err and 'two' in got.out
     assert len(export(tmp_path, '--format', 'json').json()['damaged']) == 1
+
+
+def test_an_event_is_one_line_for_every_reader(tmp_path):
+    write(tmp_path, [user('a\u2028b\u2029c\x85d\x7fe', 1, 0)])
+    for form in ('json', 'ndjson'):
+        got = export(tmp_path, '--format', form).out
+        assert got.splitlines() == got.rstrip('\n').split('\n') and '\x7f' not in got
+        assert 'a\u2028b\u2029c\x85d\x7fe' in json.dumps([json.loads(line) for line in got.splitlines()] if form == 'ndjson'
+                                                         else json.loads(got), ensure_ascii=False)

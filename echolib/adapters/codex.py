@@ -32,8 +32,6 @@ _HEAD = 'rollout-'
 # The endings of rollouts, in the order in which they win when a thread lies twice in one place.
 _ENDS = ('.jsonl', '.jsonl.zst', '.json')
 _PACKED = '.zst'
-_MAX_DEPTH = 8
-_names = {}
 
 
 def roots(environ=os.environ):
@@ -73,6 +71,7 @@ def owns(path):
         return True
     if not parts[-1].endswith(_ENDS[:2]) or not os.path.isfile(path):
         return False
+    from .codex_head import first_record
     first = first_record(path)
     meta = first.get('payload')
     return first.get('type') == 'session_meta' and type(meta) is dict and type(meta.get('id')) is str
@@ -162,118 +161,15 @@ def session_at(path):
     home = home_of(path)
     files = [Source(path, facts['role'], facts['chain'], sid, 0, 0)]
     if facts['role'] == 'main' and home:
-        wanted = sid.encode('utf-8', 'replace')
-        for other in _days_of(path, home):
-            # An id stands as it is in the first record, so most files need no decoding.
-            if other != path and wanted in _first_line(other):
-                facts = head(other)
-                if facts['session'] == sid and facts['role'] == 'agent':
-                    files.append(Source(other, 'agent', facts['chain'], sid, 0, 0))
-    files[1:] = sorted(files[1:], key=lambda s: s.path)
+        from .codex_head import children_of
+        files += [Source(other, 'agent', chain, sid, 0, 0) for other, chain in children_of(path, home, sid)]
     return Session(NAME, home, sid, '', tuple(files))
 
 
-def _days_of(path, home):
-    """-> paths of the rollouts that may belong to a subagent of the thread at `path`: those no older than it is."""
-    name = os.path.basename(path)
-    out, seen = [], set()
-    for row in scan(home, []):
-        other = os.path.basename(row[0])
-        if other[:18] >= name[:18] and row[5] not in seen:
-            seen.add(row[5])
-            out.append(row[0])
-    return out
-
-
-def _first_line(path):
-    """The bytes of the first line of a rollout; b'' when it cannot be read."""
-    try:
-        with open_rollout(path) as handle:
-            return handle.readline(1 << 22)
-    except OSError:
-        return b''
-
-
-def first_record(path):
-    """-> the first record of a rollout (dict), {} when it cannot be read."""
-    from ..records import parse_line
-    if path.endswith('.json'):
-        from .codex_old import records_of
-        found = records_of(path, None)
-        return found[0] if found else {}
-    found, _ = parse_line(_first_line(path))
-    return found[0] if found else {}
-
-
-def kinship(meta):
-    """-> (parent thread id or '', root thread id or '', True when no person types in this thread) of a session_meta."""
-    source, parent, machine = meta.get('source'), meta.get('parent_thread_id'), False
-    if type(source) is dict and 'custom' not in source:
-        machine = True
-        spawned = source.get('subagent')
-        spawned = spawned.get('thread_spawn') if type(spawned) is dict else None
-        if type(spawned) is dict and type(spawned.get('parent_thread_id')) is str:
-            parent = spawned['parent_thread_id']
-    elif meta.get('thread_source') not in (None, 'user') and type(meta.get('thread_source')) is str:
-        machine = True
-    if not machine or type(parent) is not str or parent == meta.get('id'):
-        return '', '', machine
-    top = meta.get('session_id')
-    return parent, top if type(top) is str and top != meta.get('id') else '', True
-
-
 def head(path, also=()):
-    """-> {'session': id, 'role': main or agent, 'chain': id of the subagent or ''} of a rollout, from its first record.
-
-    A subagent's subagent belongs to the session at the top, which newer clients name and older ones leave to be
-    climbed to, parent by parent.
-    """
-    thread = thread_of(os.path.basename(path))
-    meta = first_record(path).get('payload')
-    meta = meta if type(meta) is dict else {}
-    own = meta.get('id') if type(meta.get('id')) is str else thread
-    parent, top, _ = kinship(meta)
-    if not parent:
-        return {'session': own or None, 'role': 'main', 'chain': ''}
-    session, seen = top or parent, {own}
-    while session not in seen and len(seen) < _MAX_DEPTH:
-        seen.add(session)
-        above = find_thread(home_of(path), session)
-        if not above:
-            break
-        meta = first_record(above).get('payload')
-        parent, top, _ = kinship(meta) if type(meta) is dict else ('', '', False)
-        if not parent:
-            break
-        session = top or parent
-    return {'session': session, 'role': 'agent', 'chain': own}
-
-
-def find_thread(home, thread):
-    """-> path of a thread's rollout, '' when it is not there. Newer ids hold their time, which names the day's folder."""
-    if not home:
-        return ''
-    days = []
-    bare = thread.replace('-', '')
-    if len(bare) == 32 and bare[12:13] == '7':
-        from ..base.clock import civil_from_days
-        try:
-            day = int(bare[:12], 16) // 86400000
-        except ValueError:
-            return ''
-        # The folder is a local day: up to one day beside the UTC one.
-        days = [os.path.join(home, 'sessions', '%04d' % y, '%02d' % m, '%02d' % d)
-                for y, m, d in (civil_from_days(day + step) for step in (0, -1, 1))]
-    for folder in days + [os.path.join(home, 'archived_sessions')]:
-        try:
-            names = os.listdir(folder)
-        except OSError:
-            # No thread of that day.
-            continue
-        for name in sorted(names):
-            if thread in name and thread_of(name) == thread:
-                return os.path.join(folder, name)
-    return ''
+    """-> {'session': id, 'role': main or agent, 'chain': id of the subagent or ''} of a rollout, from its first record."""
+    from .codex_head import place_of
+    return place_of(path)
 
 
 def open_rollout(path):
@@ -370,6 +266,12 @@ def thread_name(source, database):
         return ''
     from .codex_names import names_of
     return names_of(home, database).get(source.session if source.role == 'main' else source.chain, '')
+
+
+def files_of(name, given):
+    """-> list of (edit or write, path) of the files that a tool call with this input changes."""
+    from .codex_text import patched
+    return patched(given)
 
 
 def spill_path(source, named):

@@ -10,13 +10,13 @@ from ..base.clock import parse_time
 from ..events import (
     COMPACTION, INJECTED, INTERRUPTION, META, PROMPT, QUEUED, RECAP, REPLY, THINKING, TYPED, UNKNOWN, USAGE, Compaction,
     Event)
-from .codex import kinship, thread_of
-from .codex_text import content_text, event_text, mark, shell_parts, user_parts, word
+from .codex import thread_of
+from .codex_head import kinship
+from .codex_text import content_text, mark, user_parts, word
 from .codex_tools import ToolRecords
+from .codex_user import DONE, EVENT, ITEM, UserRecords, origins_of
 from .codex_usage import USAGE_PART, Calls, nothing, spent
 
-# Families of records that repeat each other's texts.
-_ITEM, _EVENT, _DONE = 0, 1, 2
 # A fork writes what it copied from its parent at once, under new times.
 _COPY_MS = 1500
 TITLE_PART = -2
@@ -53,7 +53,7 @@ def is_noise_line(line):
             and line[-2:] == b'}\n' and line.find(b'{"timestamp":"', 1) < 0)
 
 
-class Parser(ToolRecords):
+class Parser(UserRecords, ToolRecords):
     """Turns the records of one rollout into events. `state` (a dict of plain values) lets a grown file go on."""
 
     def __init__(self, coverage, source, state):
@@ -216,62 +216,6 @@ class Parser(ToolRecords):
             key = '%s/r%d' % (self._scope(), number)
         return [self._event(USAGE, '', key, key, '', spent(values, self.state.get('model', '')), USAGE_PART)]
 
-    # what a person typed
-
-    def _user(self, family, typed, images, injected):
-        """Events of a message in a user slot: the prompt first, then what the harness put in."""
-        out, state = [], self.state
-        self.calls.request()
-        if typed.strip() or images and not injected:
-            shown = '\n'.join([typed] * bool(typed.strip()) + ['[image]'] * images)
-            if state.get('machine') or self.chain:
-                ident = self._first(family, 'j' + mark(typed))
-                if ident:
-                    out.append(self._event(INJECTED, 'task', ident, None, shown, images or None, 0))
-            else:
-                self._prompt(family, 'p' + mark(typed), shown, images, out)
-        part = 0
-        for label, text in injected:
-            for one, shown in shell_parts(text) if label == 'shell' else ((label, text),):
-                part += 1
-                ident = self._first(family, 'j' + mark(text) + one[:1])
-                if ident:
-                    out.append(self._event(INJECTED, one, ident, None, shown, None, part))
-                if 'cwd' not in state and '<cwd>' in text:
-                    # The only place that names the directory before September 2025.
-                    self._note('cwd', text.partition('<cwd>')[2].partition('</cwd>')[0].strip(), out)
-        return out
-
-    def _prompt(self, family, ident, shown, images, out):
-        state = self.state
-        counts = state.setdefault('seen', {}).get(ident)
-        told = counts is not None and counts[family] < max(counts)
-        again = not told and counts is not None and counts[family] and state.get('aborted')
-        if not told and not again and state.get('turn_id') is None:
-            state['asked'] = state.get('asked', 0) + 1
-            self._fresh()
-        ident = self._first(family, ident)
-        if not ident:
-            return
-        if again:
-            # After an interruption the client may write the prompt once more.
-            out.append(self._event(INJECTED, 'duplicate', ident, None, shown, images or None, 0))
-            return
-        label = QUEUED if state.get('running') and state.get('prompted') else TYPED
-        state['prompted'] = 1
-        self.turn += 1
-        state['turn'] = self.turn
-        self.calls.request()
-        out.append(self._event(PROMPT, label, ident, None, shown, images or None, 0))
-
-    def _user_event(self, payload):
-        kind = payload.get('kind')
-        text = word(payload.get('message'))
-        images = sum(len(payload[k]) for k in ('images', 'local_images') if type(payload.get(k)) is list)
-        if kind not in (None, 'plain'):
-            return self._user(_EVENT, '', 0, [('meta', text)] if text.strip() else [])
-        return self._user(_EVENT, event_text(text), images, [])
-
     # what the model wrote
 
     def _say(self, family, kind, texts):
@@ -293,17 +237,17 @@ class Parser(ToolRecords):
     def _message(self, payload):
         role = payload.get('role')
         if role == 'assistant':
-            return self._say(_ITEM, REPLY, (content_text(payload.get('content')),))
+            return self._say(ITEM, REPLY, (content_text(payload.get('content')),))
         content = payload.get('content')
         if role == 'user':
-            return self._user(_ITEM, *user_parts(content, _origins(payload)))
+            return self._user(ITEM, *user_parts(content, origins_of(payload)))
         # Instructions of the client begin with a tag and are the same everywhere; a person's own do not.
-        origins = _origins(payload)
+        origins = origins_of(payload)
         text = '\n'.join(
             p['text'] for place, p in enumerate(content if type(content) is list else ({'text': content},))
             if type(p) is dict and word(p.get('text')).strip() and not p['text'].lstrip().startswith('<')
             and origins[place:place + 1] not in (('harness',), ('tool',), ('skills',)))
-        ident = self._first(_ITEM, 'j' + mark(text)) if text else ''
+        ident = self._first(ITEM, 'j' + mark(text)) if text else ''
         return [self._event(INJECTED, 'system', ident, None, text, None, 0)] if ident else []
 
     def _reasoning(self, payload):
@@ -312,7 +256,7 @@ class Parser(ToolRecords):
             parts = payload.get(key)
             found = [p if type(p) is str else p.get('text') for p in parts if type(p) in (str, dict)] if type(parts) is list else []
             texts = texts or found
-        out = self._say(_ITEM, THINKING, texts)
+        out = self._say(ITEM, THINKING, texts)
         if not out:
             self._call(out)
         return out
@@ -324,8 +268,16 @@ class Parser(ToolRecords):
         texts = [p.get('text') or p.get('encrypted_content') for p in content if type(p) is dict] if type(content) is list else []
         # Real ones are encrypted.
         text = '\n'.join(t for t in texts if type(t) is str and t and not t.startswith('gAAAA'))
-        ident = self._first(_ITEM, 'j' + mark(text)) if text.strip() else ''
+        ident = self._first(ITEM, 'j' + mark(text)) if text.strip() else ''
         return [self._event(INJECTED, 'task' if self.chain else 'notification', ident, None, text, None, 0)] if ident else []
+
+    def _completed(self, payload):
+        item = payload.get('item')
+        kind = item.get('type') if type(item) is dict else None
+        handler = DONE_ITEMS.get(kind) if type(kind) is str else None
+        if handler is not None:
+            return handler(self, item)
+        return [] if kind in _QUIET_DONE else self._unknown('item_completed %s' % (word(kind)[:40] or 'without item'))
 
     # turns
 
@@ -341,7 +293,7 @@ class Parser(ToolRecords):
     def _failed(self, error):
         """The words of a request that failed."""
         text = word(error.get('message')) if type(error) is dict else ''
-        ident = self._first(_EVENT, 'e' + mark(text)) if text.strip() else ''
+        ident = self._first(EVENT, 'e' + mark(text)) if text.strip() else ''
         return [self._event(REPLY, 'api_error', ident, None, text, None, 0)] if ident else []
 
     def _aborted(self, payload):
@@ -383,7 +335,7 @@ class Parser(ToolRecords):
         if data.get('role') == 'tool':
             return self._output({'call_id': data.get('tool_call_id'), 'output': data.get('content')})
         # Parts are places in the record, so that what was read before cannot move them.
-        out = [e._replace(part=e.part or 50) for e in self._say(_ITEM, THINKING, (data.get('reasoning'),))]
+        out = [e._replace(part=e.part or 50) for e in self._say(ITEM, THINKING, (data.get('reasoning'),))]
         out += self._message(data)
         calls = data.get('tool_calls')
         for place, call in enumerate(calls if type(calls) is list else ()):
@@ -391,16 +343,6 @@ class Parser(ToolRecords):
             if type(function) is dict:
                 out += [e._replace(part=e.part or 60 + place) for e in self._function_call(dict(function, call_id=call.get('id')))]
         return out
-
-
-def _origins(payload):
-    """What newer clients say of the parts of a message: 'user' for what was typed; () where they say nothing."""
-    meta = payload.get('internal_chat_message_metadata_passthrough')
-    parts = meta.get('content_item_metadata') if type(meta) is dict else None
-    if type(parts) is not list:
-        return ()
-    found = [part.get('provenance') if type(part) is dict else None for part in parts]
-    return tuple(word(one.get('type')) if type(one) is dict else '' for one in found)
 
 
 _RECORDS = {
@@ -415,19 +357,19 @@ _ITEMS = {
 }
 _EVENTS = {
     'user_message': Parser._user_event, 'item_completed': Parser._completed, 'token_count': Parser._tokens,
-    'agent_message': lambda self, payload: self._say(_EVENT, REPLY, (payload.get('message'),)),
-    'agent_reasoning': lambda self, payload: self._say(_EVENT, THINKING, (payload.get('text'),)),
-    'agent_reasoning_raw_content': lambda self, payload: self._say(_EVENT, THINKING, (payload.get('text'),)),
+    'agent_message': lambda self, payload: self._say(EVENT, REPLY, (payload.get('message'),)),
+    'agent_reasoning': lambda self, payload: self._say(EVENT, THINKING, (payload.get('text'),)),
+    'agent_reasoning_raw_content': lambda self, payload: self._say(EVENT, THINKING, (payload.get('text'),)),
     'error': Parser._failed, 'task_started': Parser._started, 'turn_started': Parser._started, 'task_complete': Parser._finished,
     'turn_complete': Parser._finished, 'turn_aborted': Parser._aborted, 'thread_name_updated': Parser._renamed,
     'exec_command_end': Parser._exec_end, 'patch_apply_end': Parser._patch_end, 'mcp_tool_call_end': Parser._mcp_end,
     'dynamic_tool_call_response': Parser._patch_end,
 }
-_DONE_ITEMS = {
-    'UserMessage': lambda self, item: self._user(_DONE, *user_parts(item.get('content'))),
-    'AgentMessage': lambda self, item: self._say(_DONE, REPLY, (content_text(item.get('content')),)),
-    'Reasoning': lambda self, item: self._say(_DONE, THINKING, item.get('summary_text') or item.get('raw_content') or ()),
-    'Plan': lambda self, item: self._say(_DONE, REPLY, (item.get('text'),)),
+DONE_ITEMS = {
+    'UserMessage': lambda self, item: self._user(DONE, *user_parts(item.get('content'))),
+    'AgentMessage': lambda self, item: self._say(DONE, REPLY, (content_text(item.get('content')),)),
+    'Reasoning': lambda self, item: self._say(DONE, THINKING, item.get('summary_text') or item.get('raw_content') or ()),
+    'Plan': lambda self, item: self._say(DONE, REPLY, (item.get('text'),)),
     'CommandExecution': Parser._done_command, 'FileChange': Parser._done_tool, 'McpToolCall': Parser._done_tool,
     'CollabAgentToolCall': Parser._done_tool, 'DynamicToolCall': Parser._done_tool,
 }

@@ -26,6 +26,7 @@ _BLOCK = re.compile(r'<([a-z]+(?:_[a-z]+)+)\b[^<>]*>')
 _IMAGE_TAG = re.compile(r'</?image\b[^<>]{0,400}>\Z')
 _SHELL = re.compile(r'<command>\n?(.*?)\n?</command>', re.S)
 _SHELL_RESULT = re.compile(r'<result>\n?(.*?)\n?</result>', re.S)
+_PATCHED = re.compile(r'^\*\*\* (Add File|Update File|Delete File|Move to): ([^\n]+)', re.M)
 _EXIT = re.compile(r'^(?:Exit code: |Process exited with code )(-?\d+)', re.M | re.I)
 _DECLINED = ('exec command rejected by user', 'patch rejected by user', 'command rejected by user', 'rejected by user',
              'user rejected', 'user cancelled', 'aborted by user')
@@ -205,3 +206,11 @@ def _collect(value, out, depth):
             _collect(item, out, depth + 1)
     elif type(value) is int and depth < 2:
         out.append(str(value))
+
+
+def patched(given):
+    """-> list of (edit or write, path) of the files a patch in a tool's input changes; [] without a patch."""
+    text = strings(given)
+    if '*** Begin Patch' not in text:
+        return []
+    return [('write' if what in ('Add File', 'Move to') else 'edit', path.strip()) for what, path in _PATCHED.findall(text)]

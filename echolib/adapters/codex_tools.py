@@ -87,14 +87,6 @@ class ToolRecords(object):
             result['Ok'].get('isError') is True or result['Ok'].get('is_error') is True))
         return self._ended(payload.get('call_id'), status_of(payload, 1 if failed else 0))
 
-    def _completed(self, payload):
-        item = payload.get('item')
-        kind = item.get('type') if type(item) is dict else None
-        handler = _DONE_ITEMS.get(kind) if type(kind) is str else None
-        if handler is not None:
-            return handler(self, item)
-        return [] if kind in _QUIET_DONE else self._unknown('item_completed %s' % (word(kind)[:40] or 'without item'))
-
     def _done_command(self, item):
         if item.get('source') == 'user_shell':
             # The person's own command; a message in her slot tells it with its output.

@@ -65,9 +65,9 @@ def owns(path):
         if os.path.isfile(os.path.join(os.path.dirname(path), 'summary.json')):
             return True
     elif name == 'summary.json':
-        return len(parts) > 3 and parts[-4] == 'sessions' and bool(_transcript(os.path.dirname(path)))
+        return len(parts) > 3 and parts[-4] == 'sessions' and bool(transcript(os.path.dirname(path)))
     elif not name.endswith('.jsonl'):
-        return os.path.isfile(os.path.join(path, 'summary.json')) and bool(_transcript(path))
+        return os.path.isfile(os.path.join(path, 'summary.json')) and bool(transcript(path))
     if not os.path.isfile(path):
         return False
     from ..records import parse_line
@@ -84,7 +84,7 @@ def owns(path):
     return False
 
 
-def _transcript(folder):
+def transcript(folder):
     """-> (path, size, mtime_ns) of the file of a session folder that is read, None when there is none.
 
     The stream, or the chat history where the stream is missing or empty.
@@ -193,15 +193,15 @@ class _Tree(object):
             mtime, size = max(mtime, side.st_mtime_ns), side.st_size
         for child in self.family[path][2] if path in self.family else ():
             for _, where in self.folders.get(child, ()):
-                found = self.transcript(where)
+                found = self.once(where)
                 if found is not None:
                     mtime, size = max(mtime, found[2]), size + found[1]
         return mtime // 1000000 * 1000000 + (mtime + size) % 1000000
 
-    def transcript(self, path):
-        """-> what _transcript says, asked once."""
+    def once(self, path):
+        """-> what transcript() says, asked once."""
         if path not in self.listed:
-            self.listed[path] = _transcript(path)
+            self.listed[path] = transcript(path)
         return self.listed[path]
 
 
@@ -234,7 +234,7 @@ def scan(root, problems):
     tree = _Tree(root, problems)
     for session in tree.folders:
         for group, path in tree.folders[session]:
-            found = tree.transcript(path)
+            found = tree.once(path)
             if found is None:
                 continue
             top, folder = tree.root_of(session, group)
@@ -283,7 +283,7 @@ def session_at(path):
 
 
 def _source(folder, path, role, chain, session):
-    found = _transcript(folder) or (path, 0, 0)
+    found = transcript(folder) or (path, 0, 0)
     return Source(found[0], role, chain, session, found[1], found[2])
 
 
@@ -303,7 +303,7 @@ def read(source, coverage, offset=0, line=0, state=None):
     from ..records import open_bytes, scan as records
     state = {} if state is None else state
     with open_bytes(source.path) as handle:
-        parser = _parser(source, coverage, state)
+        parser = parser_of(source, coverage, state)
         if offset:
             handle.seek(offset - 1)
             coverage.open_end = handle.read(1) not in (b'\n', b'')
@@ -318,7 +318,8 @@ def read(source, coverage, offset=0, line=0, state=None):
         coverage.open_end = True
 
 
-def _parser(source, coverage, state):
+def parser_of(source, coverage, state):
+    """-> the parser of the kind of file a Source is."""
     if os.path.basename(source.path) == CHAT:
         from .grok_chat import Parser
     else:
@@ -329,7 +330,7 @@ def _parser(source, coverage, state):
 def events_at(source, offset, length, state=None):
     """-> list of events of the one line at `offset`, as read() gives them (turn numbers apart), and what other files say."""
     from ..records import Coverage, Record, read_at
-    parser = _parser(source, Coverage(source.path), dict(state or ()))
+    parser = parser_of(source, Coverage(source.path), dict(state or ()))
     out = parser.said()
     for data in read_at(source.path, offset, length):
         out.extend(parser.events(Record(data, 0, offset, length)))

@@ -88,6 +88,7 @@ class Bills(object):
     def __init__(self, state):
         self.state = state
         self.known = state.setdefault('bills', [])
+        self.held = True        # the last bill could hold the subagents on it
 
     def take(self, key, bill, children):
         """-> list of (model, number of the call, share) that a row adds to what is known of its prompt.
@@ -103,6 +104,7 @@ class Bills(object):
             del self.known[:-_KEPT]
         add(mine[3], children)
         own = without(bill, mine[3])
+        self.held = own is not None
         if own is None:
             own = bill
         out = []

@@ -45,6 +45,7 @@ class Parser(object):
         self.turn = state.get('turn', 0)
         self.bills = Bills(state)
         self.children = Children(self.folder, state)
+        self.folded = {}        # session of a subagent -> what of its spending was on a bill that was read
 
     skip = None
 
@@ -190,6 +191,9 @@ class Parser(object):
         for _, spent in on_bill:
             add(children, spent)
         calls = self.bills.take(key, bill, children)
+        if self.bills.held:
+            for child, spent in on_bill:
+                add(self.folded.setdefault(child, {}), spent)
         # A bill the client calls incomplete lacks the call that failed; one that lacks a subagent only is whole without it.
         partial = usage.get('usageIsIncomplete') is True and not running
         for number, (model, k, (total, output, cached, created)) in enumerate(calls):

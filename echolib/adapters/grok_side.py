@@ -200,18 +200,23 @@ def inherited(path, session):
 def searched_title(folder):
     """-> the title that the client's search index has of a session, ''."""
     top = os.path.dirname(os.path.dirname(folder))
-    path = os.path.join(top, 'session_search.sqlite')
-    if not os.path.isfile(path):
-        return ''
-    rows = _search_rows(path, ' where session_id = ?', (os.path.basename(folder),), [])
+    rows = _searched(top, ' where session_id = ?', (os.path.basename(folder),), [])
     return rows[0][3] if rows else ''
 
 
-def _search_rows(path, where, values, problems):
-    """-> rows (session_id, cwd, updated_at, title, content) of the client's search index."""
+def _searched(top, where, values, problems):
+    """-> rows (session_id, cwd, updated_at, title, content) of the client's search index; a problem where it cannot be read."""
+    path = os.path.join(top, 'session_search.sqlite')
+    if not os.path.isfile(path):
+        return []
     from ..base import sqlite_ro
-    return [tuple(word(v) if i != 2 else v for i, v in enumerate(row)) for row in sqlite_ro.rows(
-        path, 'select session_id, cwd, updated_at, title, content from session_docs' + where, values, problems)]
+    try:
+        with sqlite_ro.opened(path) as db:
+            rows = db.execute('select session_id, cwd, updated_at, title, content from session_docs' + where, values).fetchall()
+    except sqlite_ro.Unreadable as error:
+        problems.append((path, str(error)))
+        return []
+    return [tuple(value if i == 2 else word(value) for i, value in enumerate(row)) for row in rows]
 
 
 def lost(root, problems):
@@ -228,11 +233,9 @@ def lost(root, problems):
     except OSError as error:
         problems.append((top, error.strerror or str(error)))
     found = {}
-    path = os.path.join(top, 'session_search.sqlite')
-    if os.path.isfile(path):
-        for session, cwd, updated, title, text in _search_rows(path, '', (), problems):
-            if session and session not in there:
-                found[session] = {'session_id': session, 'cwd': cwd, 'time': parse_time(updated), 'title': title, 'text': text, 'prompts': []}
+    for session, cwd, updated, title, text in _searched(top, '', (), problems):
+        if session and session not in there:
+            found[session] = {'session_id': session, 'cwd': cwd, 'time': parse_time(updated), 'title': title, 'text': text, 'prompts': []}
     for group in groups:
         history = os.path.join(group, 'prompt_history.jsonl')
         try:

@@ -19,7 +19,6 @@ _QUIET = frozenset((
     'swarm_mode task token_counting tools tower_mode turn workflow').split())
 # Rows that are large and hold the client's own words only: known by how they begin.
 _LARGE = (b'{"type":"llm.tools_snapshot"', b'{"type":"mcp.tools_discovered"')
-_BIND = b'{"type":"profile.bind"'
 _REPEATED = b'{"message":{"message":{"role":'
 _SPILL_HEAD = 'Tool output exceeded'
 _SPILL = re.compile(r'^output_path: *(.+)$', re.M)
@@ -48,7 +47,7 @@ class CodeParser(object):
         """True for a line of bytes that holds no conversation, told from its head (and end) alone."""
         if line.startswith(_REPEATED):
             return line.rstrip(b'\r\n \t').endswith(b'"kind":"event"}') and line.find(b'}{"') < 0
-        if line.startswith(_LARGE) or line.startswith(_BIND) and self.state.get('cwd'):
+        if line.startswith(_LARGE):
             return line.rstrip(b'\r\n \t').endswith(b'}') and line.find(b'}{"type":"') < 0
         return False
 
@@ -107,6 +106,10 @@ class CodeParser(object):
         text = content_text(data.get('input'))
         kind, label, shown = self._origin(data.get('origin'), text, TYPED if data['type'] == 'turn.prompt' else QUEUED)
         self.state['typed'] = 1
+        self.state.pop('stopped', None)
+        told = self.state.setdefault('told', [])
+        told.append(mark(text))
+        del told[:-8]
         if not shown.strip():
             return
         older = self._from_older(data)
@@ -132,7 +135,7 @@ class CodeParser(object):
     def _origin(self, origin, text, label):
         """-> (kind, label, shown text) of a text in the user's place."""
         origin = origin if type(origin) is dict else {}
-        kind = origin.get('kind', 'user')
+        kind = word(origin.get('kind', 'user'))
         if self.chain:
             return INJECTED, 'task' if kind in ('user', 'system_trigger') else _LABELS.get(kind, 'meta'), text
         if kind == 'user':
@@ -148,7 +151,7 @@ class CodeParser(object):
             if origin.get('phase') == 'output':
                 return INJECTED, 'shell_output', text
             return (PROMPT, label, '! ' + text) if label else (INJECTED, 'shell', '! ' + text)
-        return INJECTED, _LABELS.get(kind, 'meta') if type(kind) is str else 'meta', text
+        return INJECTED, _LABELS.get(kind, 'meta'), text
 
     def _message(self, data, time, place, out):
         message = data.get('message')
@@ -175,9 +178,14 @@ class CodeParser(object):
         if not text.strip():
             return
         kind, label, shown = self._origin(message.get('origin'), text, '')
+        told = self.state.get('told', ())
+        if mark(text) in told:
+            # turn.prompt or turn.steer has told it already.
+            told.remove(mark(text))
+            return
         if kind == PROMPT or self.chain and label == 'task':
-            # turn.prompt and turn.steer have told it already, where the client writes them.
-            if self.state.get('typed'):
+            if self.state.get('typed') and label != SLASH:
+                # Where the client writes such rows, no other text was typed.
                 return
             if kind == PROMPT:
                 label = label or TYPED
@@ -349,6 +357,9 @@ class CodeParser(object):
             out.append(self._event(REPLY, 'api_error', time, ident, text, None, place, 0, ident))
 
     def _stopped(self, data, time, place, out):
+        if self.state.get('stopped'):
+            return
+        self.state['stopped'] = 1
         out.append(self._event(INTERRUPTION, '', time, '%s/stop/%s' % (self.scope, data.get('turnId', time)), 'Interrupted', None,
                                place, -1))
 

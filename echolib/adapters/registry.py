@@ -1,7 +1,7 @@
 """The list of agents; the one place that names them all."""
-from . import claude, grok
+from . import claude, codex, grok, kimi
 
-ADAPTERS = (claude, grok)
+ADAPTERS = (claude, grok, kimi, codex)
 # Other names that --agent takes.
 ALIASES = {'claude-code': 'claude', 'claude_code': 'claude', 'kimi': 'kimi_code', 'trae': 'trae_cn', 'dimcode': 'dim'}
 

@@ -98,9 +98,11 @@ def _text(out, data, clean):
     out.line('counted: {:,} input, {:,} output, {:,} cache read, {:,} cache write'.format(
         left['input'], left['output'], left['cache_read'], left['cache_write_5m'] + left['cache_write_1h']))
     if data['lower_bound']['calls']:
-        out.line('output is only a lower bound for %s of these calls (the client never wrote their last count)' % amount(data['lower_bound']['calls']))
+        out.line('output is only a lower bound for %s of these calls (the client never wrote their last count)' % amount(
+            data['lower_bound']['calls']))
     if data['unpriced']['calls']:
-        out.line('no price is known for %s of these calls (%s tokens)' % (amount(data['unpriced']['calls']), amount(data['unpriced']['tokens'])))
+        out.line('no price is known for %s of these calls (%s tokens)' % (
+            amount(data['unpriced']['calls']), amount(data['unpriced']['tokens'])))
     if data['placeholders']:
         out.line("%s: the client's own words in a response's place (<synthetic>, API errors), no call" % (
             '1 line' if data['placeholders'] == 1 else '%s lines' % amount(data['placeholders'])))

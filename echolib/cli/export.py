@@ -26,7 +26,7 @@ def command():
         (opt.option('--format', 'text', 'md', 'md (also text), html, json or ndjson', 'FORMAT', FORMATS),
          opt.option('-o --output', 'text', None, 'write this file, or a file of its own in this folder', 'FILE'),
          opt.option('--force', 'flag', False, 'replace the file where there is one'),
-         opt.option('--thinking', 'flag', False, 'with thinking (as it is without this)'),
+         opt.option('--thinking', 'flag', False, 'with thinking, as without this option'),
          opt.option('--no-thinking', 'flag', False, 'without thinking'),
          opt.option('--no-tools', 'flag', False, 'without tool calls and results'),
          opt.option('--background', 'flag', False, 'with reminders and other text of the harness (pages; data has it)'),

@@ -46,7 +46,8 @@ def gather(args, out):
                 one['start'] = group.start
             if args.by == 'session':
                 row = by_id[next(iter(group.sessions))]
-                one.update(short_id=asked.catalog.short_id(row.sid), agent=row.agent, project_path=clean(row.project), title=clean(row.title or row.first_prompt))
+                one.update(short_id=asked.catalog.short_id(row.sid), agent=row.agent, project_path=clean(row.project),
+                           title=clean(row.title or row.first_prompt))
             one['sessions_with_calls'] = len(group.sessions)
             one.update(figures(group.tally), models=_models(group.tally, clean))
             found.append(one)

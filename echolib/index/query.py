@@ -11,6 +11,8 @@ from ..base.fold import is_ascii, tokens
 OPERATORS = ('role', 'tool', 'project', 'agent', 'file', 'model', 'is', 'before', 'after')
 # More bare words than this are a question.
 ALL_WORDS = 3
+# So is a run of more characters than this in a script without gaps.
+LONG_RUN = 7
 _MAX_TERMS = 64
 
 # One thing asked for. text: as typed; words: its tokens, matched next to each other; other: further token sequences that
@@ -24,6 +26,7 @@ Query = namedtuple('Query', 'terms without filters question raw')
 _PIECE = re.compile(r'([A-Za-z]+:)"([^"]*)"|(-?)"([^"]*)"(\*?)|(\S+)')
 _CAMEL = re.compile(r'[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\x00-\x7f]+')
 _PLAIN = re.compile(r'[^\W_]+\Z')
+_LATIN = re.compile(r'[a-z]{3,}\Z')
 _IDENTIFIER = re.compile(r'[A-Za-z_$][A-Za-z0-9_$]*\Z')
 # Words that say nothing in a question (English; other languages are left to the ranking).
 STOP_WORDS = frozenset((
@@ -72,11 +75,79 @@ def parse(text):
         elif len(terms) < _MAX_TERMS:
             terms.append((term,))
     bare = [t for t in terms if len(t) == 1 and not t[0].quoted]
-    question = len(bare) > ALL_WORDS
+    # A long run of an unspaced script is a sentence, too.
+    question = len(bare) > ALL_WORDS or any(sum(1 for w in t[0].words if is_single(w)) > LONG_RUN for t in bare)
     if question:
         kept = [t for t in terms if len(t) > 1 or t[0].quoted or t[0].text.lower() not in STOP_WORDS]
         terms = _distinct(kept or terms)
-    return Query(terms, without, filters, question, text)
+    query = Query(terms, without, filters, question, text)
+    return as_question(query) if question else query
+
+
+def as_question(query):
+    """-> the query as a question: unspaced scripts cut into pairs and single characters, other forms of words allowed."""
+    terms = []
+    for alternatives in query.terms:
+        if len(alternatives) > 1 or alternatives[0].quoted:
+            terms.append(alternatives)
+            continue
+        term = alternatives[0]
+        if len(term.words) > 2 and sum(1 for w in term.words if is_single(w)) > len(term.words) // 2:
+            for i, word in enumerate(term.words):
+                terms.append((Term(word, (word,), (), '', False, False),))
+                if i and is_single(word) and is_single(term.words[i - 1]):
+                    pair = term.words[i - 1:i + 1]
+                    terms.append((Term(''.join(pair), pair, (), '', False, False),))
+        else:
+            terms.append((with_forms(term),))
+    return query._replace(terms=_distinct(terms), question=True)
+
+
+def is_single(word):
+    """True for a token of a script that is indexed character by character."""
+    return len(word) == 1 and word >= '\u0e01'
+
+
+def with_forms(term):
+    """-> the term with other forms of its word (plural, -ing, -ed) as further spellings."""
+    if term.quoted or term.prefix or len(term.words) != 1 or not _LATIN.match(term.words[0]):
+        return term
+    forms = word_forms(term.words[0])
+    return term._replace(other=term.other + tuple((form,) for form in forms if (form,) not in term.other))
+
+
+def word_forms(word):
+    """-> other forms of an English word, likeliest first; wrong ones do no harm, since nobody wrote them."""
+    if len(word) < 3:
+        return []
+    stems = [word]
+    if word.endswith('ies') and len(word) > 4:
+        stems.append(word[:-3] + 'y')
+    if word.endswith('es') and len(word) > 4:
+        stems.append(word[:-2])
+    if word.endswith('s') and not word.endswith('ss') and len(word) > 3:
+        stems.append(word[:-1])
+    for end in ('ing', 'ed'):
+        if word.endswith(end) and len(word) > len(end) + 2:
+            stem = word[:-len(end)]
+            stems += [stem, stem + 'e']
+            if stem[-1] == stem[-2]:
+                stems.append(stem[:-1])
+    if word.endswith('ly') and len(word) > 5:
+        stems.append(word[:-2])
+    if word.endswith('er') and len(word) > 4:
+        stems += [word[:-2], word[:-1]]
+    out = []
+    for stem in stems:
+        forms = [stem, stem + 's', stem + 'ed', stem + 'ing', stem + 'es']
+        if stem.endswith('e'):
+            forms += [stem + 'd', stem[:-1] + 'ing', stem + 'r']
+        elif stem.endswith('y'):
+            forms += [stem[:-1] + 'ies', stem[:-1] + 'ied']
+        elif len(stem) > 2 and stem[-1] not in 'aeiouwxy' and stem[-2] in 'aeiou' and stem[-3] not in 'aeiou':
+            forms += [stem + stem[-1] + 'ing', stem + stem[-1] + 'ed']
+        out += [f for f in forms if f != word and f not in out and len(f) > 2]
+    return out[:16]
 
 
 def _is_filter(name, value):

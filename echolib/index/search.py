@@ -7,9 +7,9 @@ from bisect import bisect_left
 from collections import namedtuple
 from math import log
 
-from . import matching, schema
+from . import matching, ranking, schema, vocabulary
 from .seniority import age
-from .query import alternatives_expression
+from .query import alternatives_expression, as_question, with_forms
 
 # Weight of a document's kind: words that a person or the model said come first.
 _WEIGHTS = {schema.TITLE: 1.25, schema.PROMPT_DOC: 1.1, schema.REPLY_DOC: 1.0, schema.THINKING_DOC: 0.7,
@@ -84,19 +84,57 @@ class Searcher(object):
         return self._of_file.get(file)
 
     def search(self, query, options):
-        """-> Answer of a Query under Options."""
+        """-> Answer of a Query under Options; where nothing holds it as typed, the next best way is tried, and said."""
         if not query.terms:
             return Answer([], 0, False, ['nothing in this query can be searched'])
         answer = self._search(query, options)
-        if options.tools or options.injected or options.kinds is not None:
+        if query.question or answer.hits and not answer.partial:
             return answer
-        if not answer.hits or answer.partial and not query.question:
-            wider = self._search(query, options._replace(tools=True))
+        wide = options._replace(tools=True)
+        narrow = not (options.tools or options.injected or options.kinds is not None)
+        if narrow:
+            wider = self._search(query, wide)
             if wider.hits and not wider.partial:
                 return wider._replace(notes=wider.notes + [
                     'found only in tool input and output' if not answer.hits else
                     'all words together were found only with tool input and output'])
+        for changed, note in self._other_words(query, wide if narrow else options):
+            other = self._search(changed, options)
+            if other.hits and not other.partial:
+                return other._replace(notes=other.notes + [note])
         return answer
+
+    def _other_words(self, query, options):
+        """Yield (changed query, what to say) for a query that nothing holds as typed: other forms of its words, a spelling
+        that the index knows, longer words that hold it, and the characters of an unspaced script apart."""
+        forms = query._replace(terms=[tuple(with_forms(t) for t in alternatives) for alternatives in query.terms])
+        if forms.terms != query.terms:
+            yield forms, 'with other forms of these words'
+        unknown = [i for i, alternatives in enumerate(query.terms)
+                   if len(alternatives) == 1 and len(alternatives[0].words) == 1 and not alternatives[0].quoted
+                   and not any(self._documents(alternatives, [PROSE, TOOLS], options, False).values())]
+        if len(unknown) == 1:
+            term = query.terms[unknown[0]][0]
+            better = vocabulary.correct(self.shards, term.words[0])
+            if better:
+                terms = list(query.terms)
+                terms[unknown[0]] = (term._replace(text=better, words=(better,), other=(), literal=''),)
+                yield query._replace(terms=terms), 'nothing holds %s; showing results for %s' % (term.text, better)
+        inside, changed = [], False
+        for i, alternatives in enumerate(query.terms):
+            term = alternatives[0]
+            if len(alternatives) == 1 and not term.quoted and (i in unknown or len(term.words) > 1):
+                longer = vocabulary.containing(self.shards, term.words)
+                if longer:
+                    changed = True
+                    inside.append(tuple(term._replace(words=words, other=(), literal='') for words in longer))
+                    continue
+            inside.append(alternatives)
+        if changed:
+            yield query._replace(terms=inside), 'found inside longer words'
+        apart = as_question(query)
+        if apart.terms != query.terms and any(len(t[0].words) > 2 for t in query.terms):
+            yield apart, 'no place holds this text as it is; the nearest'
 
     def _search(self, query, options):
         tables = [PROSE] + ([TOOLS] if options.tools or options.injected else [])
@@ -104,10 +142,8 @@ class Searcher(object):
             tables = [t for t in (PROSE, TOOLS) if any((k < schema.TOOL_KINDS) == (t == PROSE) for k in options.kinds)]
         self.notes = []
         if query.question:
-            whole = tuple(t for alternatives in query.terms for t in alternatives)
-            found = [self._documents(whole, tables, options, False)]
-        else:
-            found = [self._documents(alternatives, tables, options, True) for alternatives in query.terms]
+            return self._answer_question(query, tables, options)
+        found = [self._documents(alternatives, tables, options, True) for alternatives in query.terms]
         for term in query.without:
             barred = self._documents((term,), tables, options, True)
             for docs in found:
@@ -118,7 +154,7 @@ class Searcher(object):
         union = set().union(*sessions)
         full = set(sessions[0]).intersection(*sessions[1:])
         partial = not full and bool(union) and len(query.terms) > 1
-        answering = union if partial or query.question else full
+        answering = union if partial else full
         ranks = self._bm25(query, found, options, partial)
         chosen = self._shortlist(found, ranks, options)
         copies = self._copies(found, chosen)
@@ -128,9 +164,65 @@ class Searcher(object):
         total = len(answering)
         if options.accept is not None and not options.limit:
             total = len(set(h.session for h in hits))
-        if query.question and hits:
-            partial = False if not any(h.missing for h in hits) else partial
         return Answer(hits, total, partial, self.notes)
+
+    def _answer_question(self, query, tables, options):
+        """-> Answer: messages ranked by how much of the question they hold (see ranking)."""
+        found = [self._documents(alternatives, tables, options, False) for alternatives in query.terms]
+        lists, counts, sizes = [], [], {}
+        for docs in found:
+            one, count = {}, {}
+            for (table, shard), ids in docs.items():
+                one[shard] = sorted(one.get(shard, []) + ids) if shard in one else ids
+                for _, _, file, inside in self._by_file(shard, ids):
+                    session = self.session_of(file)
+                    count[session] = count.get(session, 0) + len(inside)
+            lists.append(one)
+            counts.append(count)
+        sessions = [set(count) for count in counts]
+        answering = set().union(*sessions)
+        if not answering:
+            return Answer([], 0, False, self.notes)
+        for number, size in self.db.execute('select id, msg_count from sessions where readable = 1'):
+            sizes[number] = size or 1
+        totals = [ranking.mean_length(db) for _, db, _ in self.shards]
+        documents = sum(n for n, _ in totals) or 1
+        mean = sum(n * m for n, m in totals) / float(documents)
+        question = ranking.Question(query.terms, lists, documents, mean, counts, len(sizes))
+        average = sum(sizes.values()) / float(len(sizes) or 1)
+        ranks = self._bm25(query, found, options, False)
+        chosen = self._shortlist(found, ranks, options)
+        copies = self._copies(found, chosen)
+        chosen -= set(copies)
+        first = sorted(chosen, key=lambda d: (-ranks.get(d, 0.0), -question.score_unread(*d), d))
+        scores, held = {}, {}
+        for doc in first[:ranking.READ] if options.limit else first:
+            scores[doc], held[doc] = question.score_text(self._text(*doc))
+        rows = []
+        for doc in first:
+            shard, number = doc
+            row = self._doc(shard, number)
+            if row is None:
+                continue
+            session = self.session_of(row[0])
+            own = scores[doc] if doc in scores else question.score_unread(shard, number)
+            if row[5] < schema.TOOL_KINDS and doc in scores:
+                near, far = ranking.neighbours(self.shards[shard][1], row[0], number)
+                own += ranking.NEXT * sum(self._score_of(question, scores, shard, n) for n in near)
+                own += ranking.AFTER_NEXT * sum(self._score_of(question, scores, shard, n) for n in far)
+            own = own * _WEIGHTS.get(row[5], 0.3) + ranking.SESSION * question.score_session(session, sizes.get(session, 1), average)
+            rows.append(((session in options.behind, doc not in scores), own, shard, number, session, row[6] or 0))
+        if options.recent:
+            rows.sort(key=lambda r: (r[0][0], -r[5], r[2], r[3]))
+        else:
+            rows.sort(key=lambda r: (r[0], -r[1], -r[5], r[2], r[3]))
+        hits = self._rank(query, [r[:5] for r in rows], sessions, copies, options)
+        partial = not set(sessions[0]).intersection(*sessions[1:])
+        return Answer(hits, len(answering), partial, self.notes)
+
+    def _score_of(self, question, scores, shard, number):
+        found = scores.get((shard, number))
+        return question.score_unread(shard, number) if found is None else found
 
     # which documents
 

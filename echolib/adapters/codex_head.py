@@ -1,0 +1,119 @@
+"""The place of a Codex rollout in its tree, from first records: a thread of its own, or whose subagent."""
+import os
+import time
+
+from .codex import home_of, open_rollout, scan, thread_of
+
+_MAX_DEPTH = 8
+_FIRST_LINE = 1 << 22
+
+
+def first_line(path):
+    """The bytes of the first line of a rollout; b'' when it cannot be read."""
+    try:
+        with open_rollout(path) as handle:
+            return handle.readline(_FIRST_LINE)
+    except OSError:
+        return b''
+
+
+def first_record(path):
+    """-> the first record of a rollout (dict), {} when it cannot be read."""
+    if path.endswith('.json'):
+        from .codex_old import records_of
+        try:
+            found = records_of(path, None)
+        except OSError:
+            return {}
+    else:
+        from ..records import parse_line
+        found, _ = parse_line(first_line(path))
+    return found[0] if found else {}
+
+
+def kinship(meta):
+    """-> (parent thread id or '', root thread id or '', True when no person types in this thread) of a session_meta."""
+    source, parent, machine = meta.get('source'), meta.get('parent_thread_id'), False
+    if type(source) is dict and 'custom' not in source:
+        machine = True
+        spawned = source.get('subagent')
+        spawned = spawned.get('thread_spawn') if type(spawned) is dict else None
+        if type(spawned) is dict and type(spawned.get('parent_thread_id')) is str:
+            parent = spawned['parent_thread_id']
+    elif meta.get('thread_source') not in (None, 'user') and type(meta.get('thread_source')) is str:
+        machine = True
+    if not machine or type(parent) is not str or parent == meta.get('id'):
+        return '', '', machine
+    top = meta.get('session_id')
+    return parent, top if type(top) is str and top != meta.get('id') else '', True
+
+
+def place_of(path):
+    """-> {'session': id, 'role': main or agent, 'chain': id of the subagent or ''} of a rollout.
+
+    A subagent's subagent belongs to the session at the top, which newer clients name and older ones leave to be
+    climbed to, parent by parent.
+    """
+    thread = thread_of(os.path.basename(path))
+    meta = first_record(path).get('payload')
+    meta = meta if type(meta) is dict else {}
+    own = meta.get('id') if type(meta.get('id')) is str else thread
+    parent, top, _ = kinship(meta)
+    if not parent:
+        return {'session': own or None, 'role': 'main', 'chain': ''}
+    session, seen = top or parent, {own}
+    while session not in seen and len(seen) < _MAX_DEPTH:
+        seen.add(session)
+        above = find_thread(home_of(path), session)
+        meta = first_record(above).get('payload') if above else None
+        parent, top, _ = kinship(meta) if type(meta) is dict else ('', '', False)
+        if not parent:
+            break
+        session = top or parent
+    return {'session': session, 'role': 'agent', 'chain': own}
+
+
+def find_thread(home, thread):
+    """-> path of a thread's rollout, '' when it is not there. Newer ids hold their time, which names the day's folder."""
+    if not home:
+        return ''
+    days = []
+    bare = thread.replace('-', '')
+    if len(bare) == 32 and bare[12:13] == '7':
+        from ..base.clock import civil_from_days
+        try:
+            day = int(bare[:12], 16) // 86400000
+        except ValueError:
+            return ''
+        # The folder is a local day: up to one day beside the UTC one.
+        days = [os.path.join(home, 'sessions', '%04d' % y, '%02d' % m, '%02d' % d)
+                for y, m, d in (civil_from_days(day + step) for step in (0, -1, 1))]
+    for folder in days + [os.path.join(home, 'archived_sessions')]:
+        try:
+            names = os.listdir(folder)
+        except OSError:
+            # No thread of that day.
+            continue
+        for name in sorted(names):
+            if thread in name and thread_of(name) == thread:
+                return os.path.join(folder, name)
+    return ''
+
+
+def children_of(path, home, thread):
+    """-> sorted list of (path, subagent id) of the subagents' rollouts of a thread: begun while it was in use."""
+    first = os.path.basename(path)[8:18]
+    try:
+        last = time.strftime('%Y-%m-%d', time.localtime(os.stat(path).st_mtime + 86400))
+    except OSError:
+        return []
+    wanted = thread.encode('utf-8', 'replace')
+    out = []
+    for row in scan(home, []):
+        other = row[0]
+        # An id stands as it is in the first record, so most files need no decoding.
+        if other != path and first <= os.path.basename(other)[8:18] <= last and wanted in first_line(other):
+            facts = place_of(other)
+            if facts['session'] == thread and facts['role'] == 'agent':
+                out.append((other, facts['chain']))
+    return sorted(out)

@@ -1,0 +1,111 @@
+"""How well a message answers a question: BM25 with weak length normalisation, helped by its neighbours, its session and
+words that stand together.
+
+Weights were measured on conversations with known answers (tests/bench/README.md): b .4 with the length capped at twice
+the mean; .35 of the messages next to it and .15 of those after; half of the session's own score; .2 of adjacent pairs.
+"""
+from bisect import bisect_left
+from math import log
+
+from . import schema
+from ..base.fold import tokens
+
+K1, B, LONGEST = 1.2, 0.4, 2.0
+NEXT, AFTER_NEXT, SESSION, PAIRS, FORM = 0.35, 0.15, 0.5, 0.2, 0.8
+# Candidates whose text is reread for an exact score.
+READ = 160
+
+
+class Question(object):
+    """The terms of a question with what the index says of each.
+
+    terms: list of tuples of alternatives.  lists: for each term {shard: sorted ids of prose documents}.  documents: number
+    of prose documents; sessions: number of sessions; count: [for each term {session: documents that hold it}].
+    """
+
+    def __init__(self, terms, lists, documents, mean, count, sessions):
+        self.terms, self.lists, self.count = terms, lists, count
+        self.mean = max(1.0, mean)
+        self.idf = [log(1.0 + (documents - n + 0.5) / (n + 0.5)) for n in (sum(len(i) for i in one.values()) for one in lists)]
+        self.session_idf = [log(1.0 + (sessions - len(c) + 0.5) / (len(c) + 0.5)) for c in count]
+        self.words = [frozenset(w[0] for t in alternatives for w in (t.words,) + t.other if len(w) == 1) for alternatives in terms]
+        self.exact = [frozenset(t.words[0] for t in alternatives if len(t.words) == 1) for alternatives in terms]
+        self.pairs = [[w for t in alternatives for w in (t.words,) + t.other if len(w) > 1] for alternatives in terms]
+
+    def score_text(self, text):
+        """-> (score, indexes of the terms it holds) of a message's text."""
+        words = tokens(text)
+        size = min(LONGEST, len(words) / self.mean)
+        norm = K1 * (1 - B + B * size)
+        where = {}
+        for at, word in enumerate(words):
+            where.setdefault(word, []).append(at)
+        score, held, last = 0.0, set(), None
+        pairs = 0.0
+        for i, alternatives in enumerate(self.terms):
+            frequency, places = 0.0, []
+            for word in self.words[i]:
+                got = where.get(word)
+                if got:
+                    frequency += len(got) * (1.0 if word in self.exact[i] else FORM)
+                    places += got
+            for sequence in self.pairs[i]:
+                for at in where.get(sequence[0], ()):
+                    if tuple(words[at:at + len(sequence)]) == sequence:
+                        frequency += 1.0
+                        places.append(at)
+            if frequency:
+                held.add(i)
+                score += self.idf[i] * frequency * (K1 + 1) / (frequency + norm)
+                # The words of a question that follow each other here as well.
+                if last and any(place - 1 in last for place in places):
+                    pairs += min(self.idf[i], self.idf[i - 1])
+                last = set(places)
+            else:
+                last = None
+        return score + PAIRS * pairs, held
+
+    def score_unread(self, shard, number):
+        """-> score of a message known only by which terms it holds."""
+        score = 0.0
+        for i, one in enumerate(self.lists):
+            ids = one.get(shard)
+            if ids:
+                at = bisect_left(ids, number)
+                if at < len(ids) and ids[at] == number:
+                    score += self.idf[i]
+        return score
+
+    def score_session(self, session, size, mean):
+        """-> score of a session as one document: how many of its messages hold each term."""
+        norm = K1 * (1 - B + B * min(LONGEST, size / max(1.0, mean)))
+        score = 0.0
+        for idf, count in zip(self.session_idf, self.count):
+            n = count.get(session, 0)
+            if n:
+                score += idf * n * (K1 + 1) / (n + norm)
+        return score
+
+
+def neighbours(db, file, number):
+    """-> (ids one message away, ids two away) of a prose document in its file."""
+    ids = [row[0] for row in db.execute('select id from docs where id between ? and ? and file = ? and kind < ? order by id',
+                                        (number - 14, number + 14, file, schema.TOOL_KINDS))]
+    if number not in ids:
+        return (), ()
+    at = ids.index(number)
+    return ids[max(0, at - 1):at] + ids[at + 1:at + 2], ids[max(0, at - 2):max(0, at - 1)] + ids[at + 2:at + 3]
+
+
+def mean_length(db):
+    """-> (documents, mean number of tokens) of a shard's prose table, from FTS5's own record of its totals."""
+    row = db.execute('select block from prose_data where id = 1').fetchone()
+    values, value, block = [], 0, bytes(row[0]) if row and row[0] else b''
+    for byte in block:
+        value = value << 7 | byte & 0x7F
+        if not byte & 0x80:
+            values.append(value)
+            value = 0
+    if len(values) < 2 or not values[0]:
+        return 0, 1.0
+    return values[0], values[1] / float(values[0])
