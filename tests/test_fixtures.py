@@ -1,13 +1,14 @@
 """The fixture home is what its script writes, and holds what its README says, counted by hand."""
 import importlib.util
 import os
+import shutil
 
 import pytest
 
 from echolib import analysis
 from echolib.adapters import claude
 from echolib.records import Coverage
-from helpers import FIXTURES, TESTS, read
+from helpers import FIXTURES, TESTS, read, run_script
 
 HOME = os.path.join(FIXTURES, 'claude', 'home')
 
@@ -106,6 +107,20 @@ def test_numbers_of_the_sessions(name):
     # One line is torn; the half line at the end is no error yet.
     assert (coverage.parse_errors, coverage.unknown_records) == (1 if name == 'TORN' else 0, 0)
     assert bool(coverage.unfinished) == (name == 'TORN')
+
+
+@pytest.mark.slow
+def test_numbers_of_the_whole_home(tmpdir):
+    home = str(tmpdir.join('home'))
+    shutil.copytree(HOME, home)
+    found = run_script('sd-recall', 'stats', '--format', 'json', home=home).json()
+    for key in EXPECTED['LOGIN']:
+        if key == 'tokens':
+            for bucket in found['tokens']:
+                assert found['tokens'][bucket] == sum(want['tokens'][bucket] for want in EXPECTED.values()), bucket
+        else:
+            assert found[key] == sum(want[key] for want in EXPECTED.values()), key
+    assert (found['sessions'], found['parse_errors'], found['unknown_records']) == (6, 1, 0)
 
 
 def test_the_spilled_line_stands_only_in_its_file():

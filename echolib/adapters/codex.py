@@ -193,22 +193,21 @@ def _skip_to(handle, path, offset):
         offset -= len(block)
 
 
-def _records(path, coverage, offset, line):
-    """Yield the Records of one rollout from an offset on."""
+def records(path, coverage, offset=0, line=0, skip=None):
+    """Yield the Records of one rollout from an offset on. skip: see records.read_records."""
     from ..records import read_records, scan as scan_lines
-    from .codex_parse import is_noise_line
     if path.endswith('.json'):
         from .codex_old import read_old
         for record in read_old(path, coverage, offset):
             yield record
     elif not path.endswith(_PACKED):
-        for record in read_records(path, coverage, offset, line, is_noise_line):
+        for record in read_records(path, coverage, offset, line, skip):
             yield record
     else:
         with open_rollout(path) as handle:
             try:
                 _skip_to(handle, path, offset)
-                for record in scan_lines(handle, coverage, offset, line, is_noise_line):
+                for record in scan_lines(handle, coverage, offset, line, skip):
                     yield record
             except OSError as error:
                 # What the file gave before the damage stands.
@@ -221,11 +220,11 @@ def read(source, coverage, offset=0, line=0, state=None):
 
     A name given to the thread comes with the first record that is read after it was given.
     """
-    from .codex_parse import Parser
+    from .codex_parse import Parser, is_noise_line
     state = {} if state is None else state
     parser = Parser(coverage, source, state)
     named = None
-    for record in _records(source.path, coverage, offset, line):
+    for record in records(source.path, coverage, offset, line, is_noise_line):
         events = parser.events(record)
         if named is None:
             named = thread_name(source, not offset)
@@ -297,3 +296,15 @@ def resume(session_id, project):
 def billed(session):
     """The client keeps no ledger beside its rollouts (threads.tokens_used is a running total): None."""
     return None
+
+
+def branches(path):
+    """-> (number of branch ends, ids of turns that the person went back behind)."""
+    from .codex_head import branches_of
+    return branches_of(path)
+
+
+def inherited(path, session):
+    """-> number of records that a fork copied from its parent."""
+    from .codex_head import copied_records
+    return copied_records(path)

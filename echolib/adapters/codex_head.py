@@ -1,8 +1,9 @@
-"""The place of a Codex rollout in its tree, from first records: a thread of its own, or whose subagent."""
+"""The place of a Codex rollout in its tree: a thread of its own, or whose subagent; what of it was copied or taken back."""
 import os
 import time
 
-from .codex import home_of, open_rollout, scan, thread_of
+from . import Source
+from .codex import home_of, open_rollout, records, scan, thread_of
 
 _MAX_DEPTH = 8
 _FIRST_LINE = 1 << 22
@@ -117,3 +118,34 @@ def children_of(path, home, thread):
             if facts['session'] == thread and facts['role'] == 'agent':
                 out.append((other, facts['chain']))
     return sorted(out)
+
+
+def _parsed(path):
+    """Yield (record, its events, the parser's state) of a whole rollout."""
+    from ..records import Coverage
+    from .codex_parse import Parser
+    coverage = Coverage(path)
+    parser = Parser(coverage, Source(path, 'main', '', thread_of(os.path.basename(path)), 0, 0), {})
+    for record in records(path, coverage):
+        yield record, parser.events(record), parser.state
+
+
+def branches_of(path):
+    """-> (number of branch ends, names of the turns that were taken back, as the identities of their events begin)."""
+    turns, left, ends = [], set(), 1
+    for record, events, _ in _parsed(path):
+        payload = record.data.get('payload')
+        if type(payload) is dict and payload.get('type') == 'thread_rolled_back' and type(payload.get('num_turns')) is int:
+            gone = turns[-payload['num_turns']:] if payload['num_turns'] > 0 else []
+            del turns[len(turns) - len(gone):]
+            left.update(gone)
+            ends += 1 if gone else 0
+        for event in events:
+            if event.kind == 'prompt' and event.id.split('/')[0] not in turns:
+                turns.append(event.id.split('/')[0])
+    return ends, left
+
+
+def copied_records(path):
+    """-> number of records a fork or a subagent's thread repeats from its parent."""
+    return sum(1 for _, _, state in _parsed(path) if 'copied' in state)

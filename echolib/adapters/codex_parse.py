@@ -7,9 +7,7 @@ repeats a turn gives the same identities. Loose by design: an unknown record bec
 import re
 
 from ..base.clock import parse_time
-from ..events import (
-    COMPACTION, INJECTED, INTERRUPTION, META, PROMPT, QUEUED, RECAP, REPLY, THINKING, TYPED, UNKNOWN, USAGE, Compaction,
-    Event)
+from ..events import COMPACTION, INJECTED, INTERRUPTION, META, RECAP, REPLY, THINKING, UNKNOWN, USAGE, Compaction, Event
 from .codex import thread_of
 from .codex_head import kinship
 from .codex_text import content_text, mark, user_parts, word
@@ -111,7 +109,7 @@ class Parser(UserRecords, ToolRecords):
         turn, origin = state.get('turn_id'), state.get('origin') or self.thread
         if turn is None:
             return '%s#%d' % (origin, state.get('asked', 0))
-        return turn if len(turn) >= 16 else '%s/%s' % (origin, turn)
+        return turn if len(turn) >= 16 else '%s#%s' % (origin, turn)
 
     def _turn_of(self, payload):
         """Note the turn a record says it belongs to."""

@@ -264,9 +264,14 @@ def session_at(path):
     folder = os.path.abspath(path if os.path.isdir(path) else os.path.dirname(path))
     group, sid = os.path.split(folder)
     root = os.path.dirname(os.path.dirname(group))
-    for other in _folders(group, []):
-        if other.name != sid and os.path.isdir(os.path.join(other.path, 'subagents', sid)):
-            return Session(NAME, root, other.name, os.path.basename(group), (_source(folder, path, 'agent', sid, other.name),))
+    top = sid
+    for _ in range(64):
+        above = [other.name for other in _folders(group, []) if other.name != top and os.path.isdir(os.path.join(other.path, 'subagents', top))]
+        if not above or above[0] == sid:
+            break
+        top = above[0]
+    if top != sid:
+        return Session(NAME, root, top, os.path.basename(group), (_source(folder, path, 'agent', sid, top),))
     from .grok_side import find
     files, seen, waiting = [], set((sid,)), [folder]
     while waiting:

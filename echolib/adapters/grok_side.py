@@ -200,11 +200,11 @@ def inherited(path, session):
 def searched_title(folder):
     """-> the title that the client's search index has of a session, ''."""
     top = os.path.dirname(os.path.dirname(folder))
-    rows = _searched(top, ' where session_id = ?', (os.path.basename(folder),), [])
+    rows = searched(top, ' where session_id = ?', (os.path.basename(folder),), [])
     return rows[0][3] if rows else ''
 
 
-def _searched(top, where, values, problems):
+def searched(top, where, values, problems):
     """-> rows (session_id, cwd, updated_at, title, content) of the client's search index; a problem where it cannot be read."""
     path = os.path.join(top, 'session_search.sqlite')
     if not os.path.isfile(path):
@@ -233,7 +233,7 @@ def lost(root, problems):
     except OSError as error:
         problems.append((top, error.strerror or str(error)))
     found = {}
-    for session, cwd, updated, title, text in _searched(top, '', (), problems):
+    for session, cwd, updated, title, text in searched(top, '', (), problems):
         if session and session not in there:
             found[session] = {'session_id': session, 'cwd': cwd, 'time': parse_time(updated), 'title': title, 'text': text, 'prompts': []}
     for group in groups:

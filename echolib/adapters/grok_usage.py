@@ -129,7 +129,8 @@ def grok_family_usage_report(session_dir):
     return {'session_id': os.path.basename(session_dir), 'session_dir': session_dir,
             'mode': 'none' if not kinds else 'mixed' if len(kinds) > 1 else kinds.pop(),
             'parent': figures(_sum(_raw(session_dir))), 'main': figures(_sum(own)), 'subagents': figures(_sum(below)),
-            'family': figures(_sum(family)), 'model_usage': _by_model(family), 'children': children}
+            'family': figures(_sum(family)), 'model_usage': _by_model(family), 'main_model_usage': _by_model(own),
+            'children': children}
 
 
 def _below(session_dir):

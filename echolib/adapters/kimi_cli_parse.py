@@ -8,7 +8,8 @@ from ..events import (
     COMPACTION, DECLINED, ERROR, INJECTED, INTERRUPTION, META, OK, PROMPT, QUEUED, RECAP, REPLY, SLASH, THINKING, TOOL_CALL,
     TOOL_RESULT, UNKNOWN, USAGE, Compaction, Event, ToolResult)
 from ..records import Record, read_at
-from .kimi_context_parse import compactions_before, recap
+from .kimi_context_parse import recap
+from .kimi_lookback import compactions_before, turn_before
 from .kimi_text import (
     REFUSED, call_id, classify, command_name, content_text, count, images, machine_text, mark, tool_input, usage, word)
 
@@ -113,8 +114,11 @@ class WireParser(object):
     def at(self, found, offset, length):
         """-> list of Events of the objects found in the line (or the lines of one call) at `offset`."""
         out = []
-        if any(_kind(data) == 'CompactionEnd' for data in found):
+        kinds = [_kind(data) for data in found]
+        if 'CompactionEnd' in kinds:
             self.before = compactions_before(self.source.path, offset)
+        if not self.chain and ('ToolCall' in kinds or 'ToolResult' in kinds):
+            self.state['began'] = turn_before(self.source.path, offset)
         for number, data in enumerate(found):
             call = self._call_in(data)
             if call is not None and not _whole(_function(call[0])):
@@ -228,9 +232,7 @@ class WireParser(object):
     def _tool_call(self, payload, time, stamp, chain, scope, place, out):
         call = word(payload.get('id'))
         if not chain:
-            calls = self.state.setdefault('calls', [])
-            if len(calls) < 100:
-                calls.append(call)
+            self.state['calls'] = (self.state.get('calls', []) + [call])[-100:]
         function = _function(payload)
         data, text = tool_input(function.get('arguments'))
         if _whole(function, data):
@@ -239,8 +241,13 @@ class WireParser(object):
             # The rest of its input may follow in rows of its own (wire 1.3).
             self.state.setdefault('held', {})[chain] = [place[0], place[1], place[1] + place[2], call]
 
+    def _call_id(self, call, chain, scope):
+        """The identity of a call. The model's own id (often 'Shell:0') counts anew after a cleared context, and goes on
+        in a fork as in its origin: only the turn makes it one."""
+        return call_id(call, scope if chain else self.state.get('began') or scope)
+
     def _made(self, call, function, data, text, time, chain, scope, place):
-        ident = call_id(call or place[1], scope)
+        ident = self._call_id(call or place[1], chain, scope)
         return self._event(TOOL_CALL, word(function.get('name')) or '(unnamed)', time, chain, ident, text, data, place, 0,
                            self._key(chain, ident))
 
@@ -320,7 +327,7 @@ class WireParser(object):
             self.state['calls'].remove(call)
         ident = '%s/result/%s' % (stamp, call)
         out.append(self._event(TOOL_RESULT, label, time, chain, ident, text,
-                               ToolResult(call_id(call, scope) if call else ident, ''), place))
+                               ToolResult(self._call_id(call, chain, scope) if call else ident, ''), place))
 
     def _status(self, payload, time, stamp, chain, scope, place, out):
         if not chain:

@@ -93,7 +93,13 @@ class CodeParser(object):
 
     def _call_id(self, call, data):
         older = self._from_older(data)
-        return call_id(call, older['scope'] if older else self.scope)
+        return call_id(call, self.state.get('older') or older['scope'] if older else self.scope)
+
+    def _older_prompt(self, older, text):
+        """The identity that a prompt has in the older client's session; its calls are told apart by its time."""
+        ident = older['id'](text, self.state)
+        self.state['older'] = ident.partition('/turn/')[0] if '/turn/' in ident else ''
+        return ident
 
     def _metadata(self, data, time, place, out):
         version = word(data.get('protocol_version'))
@@ -125,8 +131,8 @@ class CodeParser(object):
         ident = word(data.get('promptId')) or word(data.get('messageId'))
         older = self._from_older(data)
         if older is not None and kind == PROMPT:
-            return older['id'](text, self.state)
-        return ident or '%s/%s/%s/%s' % (self.scope, data['type'], time, mark(text))
+            return self._older_prompt(older, text)
+        return '%s/%s' % (self.scope, ident or '%s/%s/%s' % (data['type'], time, mark(text)))
 
     def _open_turn(self):
         self.turn += 1
@@ -197,8 +203,10 @@ class CodeParser(object):
         ident = word(message.get('id')) if kind == PROMPT else ''
         older = self._from_older(data)
         if older is not None and kind == PROMPT:
-            ident = older['id'](text, self.state)
-        out.append(self._event(kind, label, time, ident or '%s:%d' % (self.scope, place[1]), shown, images(shown), place))
+            ident = self._older_prompt(older, text)
+        else:
+            ident = '%s/%s' % (self.scope, ident or place[1])
+        out.append(self._event(kind, label, time, ident, shown, images(shown), place))
 
     def _assistant_message(self, message, data, text, time, place, out):
         key = word(message.get('providerMessageId')) or '%s:%d' % (self.scope, place[1])
@@ -255,27 +263,35 @@ class CodeParser(object):
 
     def _call(self, event, data, time, place, out):
         given, text = tool_input(event.get('args'))
-        ident = word(event.get('toolCallId')) or word(event.get('uuid')) or '%d' % place[1]
-        out.append(self._event(TOOL_CALL, word(event.get('name')) or '(unnamed)', time, self._call_id(ident, data), text, given,
-                               place, 0, word(event.get('stepUuid')) or None))
+        call, uuid = word(event.get('toolCallId')), word(event.get('uuid'))
+        if call and uuid:
+            # The model's own id (often 'Bash:0') counts anew after a compaction; the row's is one of its kind.
+            open_calls = self.state.setdefault('calls', {})
+            if len(open_calls) < 200:
+                open_calls[call] = uuid
+        out.append(self._event(TOOL_CALL, word(event.get('name')) or '(unnamed)', time,
+                               call_id(uuid or call or place[1], self.scope), text, given, place, 0,
+                               word(event.get('stepUuid')) or None))
 
     def _result(self, event, data, time, place, out):
         result = event.get('result')
         result = result if type(result) is dict else {'output': result}
         text = content_text(result.get('output'))
         said = word(result.get('message'))
-        ident = word(event.get('toolCallId')) or word(event.get('parentUuid')) or '%d' % place[1]
+        call = word(event.get('toolCallId'))
+        named = self.state.get('calls', {}).pop(call, '')
+        ident = word(event.get('parentUuid')) or named or call or '%d' % place[1]
         label = OK
         if result.get('isError') is True:
-            label = self._failure(text, ident)
+            label = self._failure(text, call)
         if said and said not in text and (label != OK or not text.strip()):
             text = '%s\n%s' % (text.rstrip('\n'), said) if text.strip() else said
         spill = ''
         if text.startswith(_SPILL_HEAD):
             found = _SPILL.search(text[:4000])
             spill = found.group(1).strip() if found else ''
-        out.append(self._event(TOOL_RESULT, label, time, '%s/result/%s' % (word(event.get('parentUuid')) or self.scope, ident), text,
-                               ToolResult(self._call_id(ident, data), spill), place))
+        out.append(self._event(TOOL_RESULT, label, time, '%s/result/%s' % (self.scope, ident), text,
+                               ToolResult(call_id(ident, self.scope), spill), place))
 
     def _failure(self, text, call):
         """-> label of a result that is marked as an error: what the person refused or stopped did not fail."""

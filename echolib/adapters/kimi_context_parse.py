@@ -108,21 +108,11 @@ def _recap_in(path):
                 for data in parse_line(handle.readline(_HEAD_BYTES))[0]:
                     if data.get('role') == 'user':
                         text = content_text(data.get('content'))
-                        return text if machine_text(text) == RECAP else ''
+                        if machine_text(text) != RECAP:
+                            return ''
+                        # The first line only announces it.
+                        return text.partition('\n')[2].strip() or text
     except OSError:
         # No such context.
         return ''
     return ''
-
-
-def compactions_before(wire, offset):
-    """-> number of compactions whose rows lie before this byte of a wire.jsonl."""
-    count = at = 0
-    with open(wire, 'rb') as handle:
-        for line in handle:
-            at += len(line)
-            if at > offset:
-                break
-            if b'"CompactionEnd"' in line[:200] and b'"SubagentEvent"' not in line[:200]:
-                count += 1
-    return count

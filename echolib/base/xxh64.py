@@ -4,15 +4,17 @@ from struct import unpack_from
 _P1, _P2, _P3 = 0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9
 _P4, _P5 = 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5
 _ALL = (1 << 64) - 1
-# Words that are unpacked at once.
-_STEP = 1 << 12
+# The four lanes of the sum are kept in one number, each in the lower half of 128 bits.
+_LOW = sum(_ALL << 128 * lane for lane in range(4))
+# Bytes that are taken at once.
+_STEP = 1 << 13
 
 
 class Sum(object):
     """A sum (seed 0) that pieces are added to."""
 
     def __init__(self):
-        self._lanes = (_P1 + _P2 & _ALL, _P2, 0, -_P1 & _ALL)
+        self._lanes = (_P1 + _P2 & _ALL) | _P2 << 128 | (-_P1 & _ALL) << 384
         self._rest = b''
         self._size = 0
 
@@ -21,32 +23,30 @@ class Sum(object):
         self._size += len(data)
         if self._rest:
             data = self._rest + bytes(data)
-        whole = len(data) // 32
-        a, b, c, d = self._lanes
-        p1, p2, every = _P1, _P2, _ALL
+        whole = len(data) // 32 * 32
+        lanes, only, prime = self._lanes, _LOW, _P1
         for first in range(0, whole, _STEP):
-            count = min(_STEP, whole - first)
-            words = unpack_from('<%dQ' % (4 * count), data, 32 * first)
-            for one, two, three, four in zip(words[::4], words[1::4], words[2::4], words[3::4]):
-                a = a + one * p2 & every
-                a = (a << 31 | a >> 33) * p1 & every
-                b = b + two * p2 & every
-                b = (b << 31 | b >> 33) * p1 & every
-                c = c + three * p2 & every
-                c = (c << 31 | c >> 33) * p1 & every
-                d = d + four * p2 & every
-                d = (d << 31 | d >> 33) * p1 & every
-        self._lanes = a, b, c, d
-        self._rest = bytes(data[32 * whole:])
+            part = data[first:min(first + _STEP, whole)]
+            # Each word gets as many zero bytes behind it, so that one product of it all is the product of each word.
+            wide = bytearray(2 * len(part))
+            for place in range(8):
+                wide[place::16] = part[place::8]
+            product = (int.from_bytes(wide, 'little') * _P2).to_bytes(len(wide) + 8, 'little')
+            for at in range(0, len(wide), 64):
+                lanes = lanes + (int.from_bytes(product[at:at + 64], 'little') & only) & only
+                lanes = (lanes << 31 | lanes >> 33) & only
+                lanes = lanes * prime & only
+        self._lanes = lanes
+        self._rest = bytes(data[whole:])
 
     def value(self):
         """-> the sum of what was added so far."""
         if self._size < 32:
             found = _P5
         else:
-            a, b, c, d = self._lanes
+            a, b, c, d = lanes = [self._lanes >> 128 * lane & _ALL for lane in range(4)]
             found = _turn(a, 1) + _turn(b, 7) + _turn(c, 12) + _turn(d, 18) & _ALL
-            for lane in self._lanes:
+            for lane in lanes:
                 found = ((found ^ _turn(lane * _P2 & _ALL, 31) * _P1 & _ALL) * _P1 + _P4) & _ALL
         found = found + self._size & _ALL
         rest, at = self._rest, 0

@@ -1,12 +1,9 @@
-"""Files packed with zstd, opened for reading with whatever can unpack them: Python itself (3.14), a module, a program.
+"""What is packed with zstd, unpacked with whatever can: Python itself (3.14), a module, a program, else our own decoder.
 
-Owns the one chain of attempts and the words for a machine on which none of them works. Unpacks as it is read, in
-constant memory, and never writes.
+Owns the one chain of attempts. Unpacks as it is read, in constant memory, and never writes beside what it reads.
 """
 import io
 import os
-
-from .errors import EchoError
 
 MAGIC = b'\x28\xb5\x2f\xfd'
 # A frame of any content that readers step over begins with 0x184D2A5?, low byte first.
@@ -14,17 +11,10 @@ _SKIPPABLE = b'\x2a\x4d\x18'
 _MODULES = ('compression.zstd', 'backports.zstd', 'zstandard')
 _PROGRAMS = ('zstd', 'zstdcat')
 _BLOCK = 1 << 18
-HELP = 'packed with zstd, and nothing here unpacks it: install the program zstd, or use Python 3.14 or later'
+# So many packed bytes are worth starting a program for.
+_WORTH = 1 << 16
 
 _found = {}
-
-
-class NoDecoder(EchoError, OSError):
-    """Nothing on this machine unpacks zstd. An OSError as well: to its reader the file just cannot be opened."""
-
-    def __init__(self, path):
-        EchoError.__init__(self, HELP)
-        self.path = path
 
 
 class _Stream(io.RawIOBase):
@@ -123,15 +113,20 @@ def _by_program(path):
     return _Stream(read, close, (EOFError,))
 
 
-# Tried in this order; each gives a raw stream, or None where this machine lacks what it needs.
-_WAYS = (_by_module, _by_program)
+def _by_hand(path):
+    from . import zstd_pure
+    handle = open(path, 'rb')
+    return _Stream(zstd_pure.Reader(handle).read, handle.close, (zstd_pure.ZstdError,))
+
+
+# Tried in this order; each gives a raw stream, or None where this machine lacks what it needs. The last always works.
+_WAYS = (_by_module, _by_program, _by_hand)
 
 
 def open_zstd(path):
     """-> a binary file object (buffered, forwards only) over the unpacked bytes of `path`.
 
-    Raises OSError when the file cannot be opened or is no zstd file, NoDecoder (an EchoError and an OSError) when
-    nothing here unpacks it. Damage shows while reading, as OSError.
+    Raises OSError when the file cannot be opened or is no zstd file. Damage shows while reading, as OSError.
     """
     with open(path, 'rb') as handle:
         head = handle.read(4)
@@ -141,10 +136,67 @@ def open_zstd(path):
         stream = way(path)
         if stream is not None:
             return io.BufferedReader(stream, _BLOCK)
-    raise NoDecoder(path)
+
+
+def unpack_frames(frames):
+    """Yield what each of a list of (one packed frame, size of its content) holds: bytes, or None for a damaged one."""
+    module = _module()
+    if module is None and sum(len(data) for data, _ in frames) > _WORTH:
+        whole = _at_once(frames)
+        if whole is not None:
+            at = 0
+            for _, size in frames:
+                yield whole[at:at + size]
+                at += size
+            return
+    if module is None:
+        from .zstd_pure import ZstdError as damage, decompress
+    else:
+        decompress, damage = _one_by_module, (module.ZstdError, EOFError, ValueError)
+    for data, size in frames:
+        try:
+            found = decompress(data, size)
+        except damage:
+            found = None
+        yield found if found is not None and len(found) == size else None
+
+
+def _one_by_module(data, size):
+    # One byte more than there should be shows that there is more.
+    decoder = _module().ZstdDecompressor()
+    if hasattr(_module(), 'ZstdFile'):
+        return decoder.decompress(data, size + 1)
+    return decoder.stream_reader(data).read(size + 1)
+
+
+def _at_once(frames):
+    """-> what all frames hold together, by a program; None where that does not work, or gives another size."""
+    program = _program()
+    if not program:
+        return None
+    import subprocess
+    import tempfile
+    try:
+        with tempfile.TemporaryFile() as packed:
+            for data, _ in frames:
+                packed.write(data)
+            packed.seek(0)
+            process = subprocess.Popen([program, '-dcq'], stdin=packed, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    except OSError:
+        # No room for a temporary file, or no further process: the other way needs neither.
+        return None
+    size = sum(size for _, size in frames)
+    try:
+        whole = process.stdout.read(size + 1)
+    finally:
+        process.stdout.close()
+        if len(whole) > size:
+            process.kill()
+        failed = process.wait()
+    return whole if not failed and len(whole) == size else None
 
 
 def way():
-    """-> what unpacks zstd here: a module's name, a program's path, or '' for nothing."""
+    """-> what unpacks zstd here: a module's name, a program's path, or 'zstd_pure'."""
     module = _module()
-    return module.__name__ if module is not None else _program()
+    return module.__name__ if module is not None else _program() or 'zstd_pure'

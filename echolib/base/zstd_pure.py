@@ -6,22 +6,13 @@ that need a dictionary are refused. Bounded: a block at a time, and no more of w
 import io
 
 from . import xxh64
-from .errors import EchoError
+from .zstd_entropy import ZstdError, bits_of, decoding_table, huffman_at, shares_of
 
 MAGIC = b'\x28\xb5\x2f\xfd'
 _BLOCK_MAX = 1 << 17
 # As much of what came before is kept as a frame asks for, and never more than this.
 WINDOW = 1 << 25
-# How many bits of a Huffman stream are looked up at once, at least.
-_LOOK = 12
-_WEIGHTS_LOG = 6
 _SIZES = (0, 1, 2, 4)
-
-
-class ZstdError(EchoError):
-    """Packed data that is cut off, damaged or needs more than it may; `done` is what it gave before (decompress)."""
-
-    done = b''
 
 
 def decompress(data, limit=0, window=WINDOW):
@@ -204,11 +195,11 @@ class _State(object):
         if end > len(data) or size > self.most:
             raise ZstdError('%d literals in %d bytes' % (size, packed))
         if kind == 2:
-            self.huffman, at = _huffman(data, at, end)
+            self.huffman, at = huffman_at(data, at, end)
         elif self.huffman is None:
             raise ZstdError('the table of literals is missing')
         if form == 0:
-            return self.huffman.unpack(data[at:end], size), end
+            return self.huffman.unpack(data[at:end], size, size), end
         # Four streams of equal output; the sizes of three of them come first.
         sizes = [_number(data[at + i:at + i + 2]) for i in (0, 2, 4)]
         at += 6
@@ -218,7 +209,7 @@ class _State(object):
             raise ZstdError('streams of literals that do not fit')
         out = []
         for number, length in enumerate(sizes):
-            out.append(self.huffman.unpack(data[at:at + length], each if number < 3 else size - 3 * each))
+            out.append(self.huffman.unpack(data[at:at + length], each if number < 3 else size - 3 * each, size))
             at += length
         return b''.join(out), end
 
@@ -245,7 +236,7 @@ class _State(object):
             raise ZstdError('a reserved bit is set')
         for kind, shift in ((0, 6), (1, 4), (2, 2)):
             at = self._table(kind, modes >> shift & 3, data, at)
-        bits = _bits(data[at:])
+        bits = bits_of(data[at:])
         (of_lit, log_lit), (of_off, log_off), (of_len, log_len) = self.tables
         end, pos = len(bits), log_lit + log_off + log_len
         # Behind the end only zeros are read; that it was overrun is seen when all is done.
@@ -321,7 +312,7 @@ class _State(object):
         values, log, most, normal = _CODES[kind]
         if mode == 0:
             if _normal[kind] is None:
-                _normal[kind] = _decoding(normal, log, values), log
+                _normal[kind] = decoding_table(normal, log, values), log
             self.tables[kind] = _normal[kind]
         elif mode == 1:
             if data[at] >= len(values):
@@ -329,198 +320,11 @@ class _State(object):
             self.tables[kind] = [values[data[at]] + (0, 0)], 0
             at += 1
         elif mode == 2:
-            shares, log, at = _shares(data, at, most, len(values))
-            self.tables[kind] = _decoding(shares, log, values), log
+            shares, log, at = shares_of(data, at, most, len(values))
+            self.tables[kind] = decoding_table(shares, log, values), log
         elif self.tables[kind] is None:
             raise ZstdError('a table is missing')
         return at
-
-
-def _bits(data):
-    """-> the bits of a stream that is read from its end, as a text of 0 and 1 in the order of reading."""
-    if not data or not data[-1]:
-        raise ZstdError('a stream of bits without an end')
-    # The highest bit that is set only marks the beginning.
-    return bin(_number(data))[3:]
-
-
-# tables of finite state entropy
-
-def _shares(data, at, most, symbols):
-    """-> (shares of the symbols, log2 of their sum, where the description ends)."""
-    value = _number(data[at:at + 512])
-    log, pos = (value & 15) + 5, 4
-    if log > most:
-        raise ZstdError('a table of 2^%d states' % log)
-    left, shares = 1 << log, []
-    while left > 0:
-        if len(shares) >= symbols:
-            raise ZstdError('a table of more than %d symbols' % symbols)
-        bits = (left + 1).bit_length()
-        found = value >> pos & (1 << bits) - 1
-        low = (1 << bits - 1) - 1
-        spare = (1 << bits) - 2 - left
-        if found & low < spare:
-            found &= low
-            pos += bits - 1
-        else:
-            if found > low:
-                found -= spare
-            pos += bits
-        share = found - 1
-        shares.append(share)
-        left -= 1 if share < 0 else share
-        while not share:
-            zeros = value >> pos & 3
-            pos += 2
-            shares += [0] * zeros
-            if zeros < 3:
-                break
-            if len(shares) > symbols:
-                raise ZstdError('a table of more than %d symbols' % symbols)
-    at += (pos + 7) // 8
-    if left or at > len(data) or len(shares) > symbols:
-        raise ZstdError('a table that does not add up')
-    return shares, log, at
-
-
-def _decoding(shares, log, values):
-    """-> the states of a table, each its symbol's value with (bits to read, added to what) for the next state."""
-    size = 1 << log
-    states, high = [0] * size, size
-    for symbol, share in enumerate(shares):
-        if share < 0:
-            high -= 1
-            states[high] = symbol
-    at, step = 0, (size >> 1) + (size >> 3) + 3
-    for symbol, share in enumerate(shares):
-        for _ in range(share):
-            states[at] = symbol
-            at = at + step & size - 1
-            while at >= high:
-                at = at + step & size - 1
-    following = [1 if share < 0 else share for share in shares]
-    for place, symbol in enumerate(states):
-        number = following[symbol]
-        following[symbol] = number + 1
-        bits = log + 1 - number.bit_length()
-        states[place] = values[symbol] + (bits, (number << bits) - size)
-    return states
-
-
-# Huffman tables
-
-def _huffman(data, at, end):
-    """-> (the table that a description gives, where it ends)."""
-    size = data[at]
-    at += 1
-    if size < 128:
-        if at + size > end:
-            raise ZstdError('a table of literals ends too early')
-        weights = _weights(data[at:at + size])
-        at += size
-    else:
-        count = size - 127
-        weights = []
-        for byte in data[at:at + (count + 1) // 2]:
-            weights += (byte >> 4, byte & 15)
-        at += (count + 1) // 2
-        if at > end:
-            raise ZstdError('a table of literals ends too early')
-        del weights[count:]
-    return _Huffman(weights), at
-
-
-def _weights(data):
-    """-> the weights of a Huffman table that are packed themselves: two states take turns until the bits are used up."""
-    shares, log, at = _shares(data, 0, _WEIGHTS_LOG, 256)
-    table = _decoding(shares, log, [(symbol,) for symbol in range(256)])
-    bits = _bits(data[at:])
-    end, pos = len(bits), 2 * log
-    if pos > end:
-        raise ZstdError('a table of literals ends too early')
-    bits += '0' * 16
-    one, other = int(bits[:log], 2), int(bits[log:pos], 2)
-    weights = []
-    while len(weights) < 255:
-        symbol, step, base = table[one]
-        weights.append(symbol)
-        one, pos = base + int('0' + bits[pos:pos + step], 2), pos + step
-        if pos > end:
-            weights.append(table[other][0])
-            break
-        one, other = other, one
-    if len(weights) > 255:
-        raise ZstdError('a table of more than 256 literals')
-    return weights
-
-
-class _Huffman(object):
-    """A table of literals: the bits of a stream to bytes, several at a time.
-
-    weights: those of the symbols from 0 on; the last symbol's follows from them.
-    """
-
-    def __init__(self, weights):
-        total = sum(1 << weight - 1 for weight in weights if weight)
-        log = total.bit_length()
-        rest = (1 << log) - total
-        if not total or log > 11 or rest & rest - 1:
-            raise ZstdError('a table of literals that does not add up')
-        weights = weights + [rest.bit_length()]
-        table = []
-        for weight in range(1, log + 1):
-            for symbol, one in enumerate(weights):
-                if one == weight:
-                    table += [(symbol, log + 1 - weight)] * (1 << weight - 1)
-        self.log, self.table = log, table
-        self.windows = _Windows(table, log)
-
-    def unpack(self, data, size):
-        """-> the `size` bytes of one stream."""
-        bits = _bits(data)
-        windows = self.windows
-        width = windows.width
-        end, pos, out = len(bits), 0, []
-        add = out.append
-        while pos + width <= end:
-            piece, used = windows[bits[pos:pos + width]]
-            add(piece)
-            pos += used
-        table, log = self.table, self.log
-        bits += '0' * log
-        rest = []
-        while pos < end:
-            symbol, used = table[int(bits[pos:pos + log], 2)]
-            rest.append(symbol)
-            pos += used
-        add(bytes(rest))
-        out = b''.join(out)
-        if pos != end or len(out) != size:
-            raise ZstdError('a stream of literals that does not fit')
-        return out
-
-
-class _Windows(dict):
-    """{the next bits of a stream as text: (bytes they are for sure, bits of these)}, worked out when first seen."""
-
-    def __init__(self, table, log):
-        dict.__init__(self)
-        self.table, self.log = table, log
-        self.width = max(_LOOK, log)
-
-    def __missing__(self, bits):
-        table, log, left = self.table, self.log, self.width
-        value, mask = int(bits, 2) << log, (1 << log) - 1
-        out = []
-        while True:
-            symbol, used = table[value >> left & mask]
-            if used > left:
-                break
-            out.append(symbol)
-            left -= used
-        found = self[bits] = bytes(out), self.width - left
-        return found
 
 
 # codes of sequences: (value, bits that are added to it) by code

@@ -21,7 +21,8 @@ _MAX_TERMS = 64
 Term = namedtuple('Term', 'text words other literal prefix quoted')
 # terms: list of tuples of alternatives (one Term where there is no OR); without: Terms that must not occur in the hit;
 # filters: {operator: [values]}; question: passages are ranked by coverage; raw: as typed.
-Query = namedtuple('Query', 'terms without filters question raw')
+# dates: (year or None, month, day or None) that a question names.
+Query = namedtuple('Query', 'terms without filters question raw dates')
 
 _PIECE = re.compile(r'([A-Za-z]+:)"([^"]*)"|(-?)"([^"]*)"(\*?)|(\S+)')
 _CAMEL = re.compile(r'[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\x00-\x7f]+')
@@ -80,7 +81,7 @@ def parse(text):
     if question:
         kept = [t for t in terms if len(t) > 1 or t[0].quoted or t[0].text.lower() not in STOP_WORDS]
         terms = _distinct(kept or terms)
-    query = Query(terms, without, filters, question, text)
+    query = Query(terms, without, filters, question, text, ())
     return as_question(query) if question else query
 
 
@@ -100,7 +101,31 @@ def as_question(query):
                     terms.append((Term(''.join(pair), pair, (), '', False, False),))
         else:
             terms.append((with_forms(term),))
-    return query._replace(terms=_distinct(terms), question=True)
+    return query._replace(terms=_distinct(terms), question=True, dates=dates_in(query.raw))
+
+
+_MONTHS = ('january', 'february', 'march', 'april', 'may', 'june', 'july', 'august', 'september', 'october', 'november',
+           'december')
+_DATES = (
+    re.compile(r'(?:(\d{4})\s*\u5e74\s*)?(?<!\d)(\d{1,2})\s*[\u6708\uc6d4]\s*(?:(\d{1,2})\s*[\u65e5\u53f7\u865f\uc77c]?)?'),
+    re.compile(r'(?<![\d-])(\d{4})-(\d{1,2})(?:-(\d{1,2}))?(?![\d-])'),
+)
+_DAY_MONTH = re.compile(r'(?<!\d)(?:(\d{1,2})(?:st|nd|rd|th)?(?: of)? )?(%s)\.?(?: (\d{1,2})(?:st|nd|rd|th)?(?!\d))?(?:,? (\d{4}))?'
+                        % '|'.join(m[:3] + '(?:' + m[3:] + ')?' for m in _MONTHS), re.I)
+
+
+def dates_in(text):
+    """-> tuple of (year or None, month, day or None) of the dates a question names, in digits, Chinese or English."""
+    out = []
+    for form in _DATES:
+        for year, month, day in form.findall(text):
+            out.append((int(year) if year else None, int(month), int(day) if day else None))
+    for before, name, after, year in _DAY_MONTH.findall(text):
+        if name.lower() == 'may' and not (before or after or year) or not (before or after or year or len(name) > 3):
+            continue
+        month = [m[:3] for m in _MONTHS].index(name.lower()[:3]) + 1
+        out.append((int(year) if year else None, month, int(before or after) if before or after else None))
+    return tuple(d for d in dict.fromkeys(out) if 1 <= d[1] <= 12 and (d[2] is None or 1 <= d[2] <= 31))
 
 
 def is_single(word):

@@ -11,6 +11,8 @@ from . import schema
 from ..base.fold import tokens
 
 K1, B, LONGEST = 1.2, 0.4, 2.0
+# Of all that a question's words can give, what the day it names gives.
+DAY = 0.3
 NEXT, AFTER_NEXT, SESSION, PAIRS, FORM = 0.35, 0.15, 0.5, 0.2, 0.8
 # Candidates whose text is reread for an exact score.
 READ = 160
@@ -28,6 +30,8 @@ class Question(object):
         self.mean = max(1.0, mean)
         self.idf = [log(1.0 + (documents - n + 0.5) / (n + 0.5)) for n in (sum(len(i) for i in one.values()) for one in lists)]
         self.session_idf = [log(1.0 + (sessions - len(c) + 0.5) / (len(c) + 0.5)) for c in count]
+        # What a message that held every word once would get.
+        self.whole = sum(self.idf)
         self.words = [frozenset(w[0] for t in alternatives for w in (t.words,) + t.other if len(w) == 1) for alternatives in terms]
         self.exact = [frozenset(t.words[0] for t in alternatives if len(t.words) == 1) for alternatives in terms]
         self.pairs = [[w for t in alternatives for w in (t.words,) + t.other if len(w) > 1] for alternatives in terms]
@@ -109,3 +113,24 @@ def mean_length(db):
     if len(values) < 2 or not values[0]:
         return 0, 1.0
     return values[0], values[1] / float(values[0])
+
+
+def on_a_day(time, dates):
+    """True when a time (ms, the reader's zone) lies on one of the days or in one of the months."""
+    if time is None:
+        return False
+    from ..base.clock import local_day, zone
+    year, month, day = local_day(time, zone()).split('-')
+    return any(int(month) == m and (d is None or int(day) == d) and (y is None or int(year) == y) for y, m, d in dates)
+
+
+def spans(dates, first, last):
+    """Yield (since, until) in ms of days and months in the years between two times."""
+    from ..base.clock import local_day, zone
+    here = zone()
+    for y, m, d in dates:
+        for year in range(int(local_day(first, here)[:4]), int(local_day(last, here)[:4]) + 1):
+            if y in (None, year):
+                since = here.to_utc(year, m, d or 1, 0, 0, 0)
+                until = since + 86400000 if d else here.to_utc(year + m // 12, m % 12 + 1, 1, 0, 0, 0)
+                yield since, until

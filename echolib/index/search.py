@@ -100,7 +100,7 @@ class Searcher(object):
                     'all words together were found only with tool input and output'])
         for changed, note in self._other_words(query, wide if narrow else options):
             other = self._search(changed, options)
-            if other.hits and not other.partial:
+            if other.hits and (changed.question or not other.partial):
                 return other._replace(notes=other.notes + [note])
         return answer
 
@@ -194,6 +194,8 @@ class Searcher(object):
         chosen = self._shortlist(found, ranks, options)
         copies = self._copies(found, chosen)
         chosen -= set(copies)
+        if query.dates:
+            chosen |= self._on_days(query.dates, options)
         first = sorted(chosen, key=lambda d: (-ranks.get(d, 0.0), -question.score_unread(*d), d))
         scores, held = {}, {}
         for doc in first[:ranking.READ] if options.limit else first:
@@ -210,6 +212,8 @@ class Searcher(object):
                 near, far = ranking.neighbours(self.shards[shard][1], row[0], number)
                 own += ranking.NEXT * sum(self._score_of(question, scores, shard, n) for n in near)
                 own += ranking.AFTER_NEXT * sum(self._score_of(question, scores, shard, n) for n in far)
+            if query.dates and ranking.on_a_day(row[6], query.dates):
+                own += ranking.DAY * question.whole
             own = own * _WEIGHTS.get(row[5], 0.3) + ranking.SESSION * question.score_session(session, sizes.get(session, 1), average)
             rows.append(((session in options.behind, doc not in scores), own, shard, number, session, row[6] or 0))
         if options.recent:
@@ -219,6 +223,22 @@ class Searcher(object):
         hits = self._rank(query, [r[:5] for r in rows], sessions, copies, options)
         partial = not set(sessions[0]).intersection(*sessions[1:])
         return Answer(hits, len(answering), partial, self.notes)
+
+    def _on_days(self, dates, options):
+        """-> documents of prompts and replies of the days a question names, at most READ."""
+        out = set()
+        for shard, (number, db, end) in enumerate(self.shards):
+            span = db.execute('select min(time), max(time) from docs where time > 0').fetchone()
+            if span[0] is None:
+                continue
+            where, values = self._filter(PROSE, options)
+            for since, until in ranking.spans(dates, span[0], span[1]):
+                for doc, file in db.execute(
+                        'select d.id, d.file from docs d where d.time >= ? and d.time < ? and d.id < ? and d.kind in (2, 3)%s'
+                        ' order by d.time limit %d' % (where, ranking.READ), [since, until, end] + values):
+                    if self.session_of(file) is not None and self._allowed(file, options):
+                        out.add((shard, doc))
+        return out
 
     def _score_of(self, question, scores, shard, number):
         found = scores.get((shard, number))
