@@ -65,7 +65,7 @@ def place_of(path):
     session, seen = top or parent, {own}
     while session not in seen and len(seen) < _MAX_DEPTH:
         seen.add(session)
-        above = find_thread(home_of(path), session)
+        above = find_thread(home_of(path), session, os.path.dirname(path))
         meta = first_record(above).get('payload') if above else None
         parent, top, _ = kinship(meta) if type(meta) is dict else ('', '', False)
         if not parent:
@@ -74,8 +74,11 @@ def place_of(path):
     return {'session': session, 'role': 'agent', 'chain': own}
 
 
-def find_thread(home, thread):
-    """-> path of a thread's rollout, '' when it is not there. Newer ids hold their time, which names the day's folder."""
+def find_thread(home, thread, near):
+    """-> path of a thread's rollout, '' when it is not found in the folder `near`, its day's folder or the archive.
+
+    Ids since October 2025 hold their time, which names the day.
+    """
     if not home:
         return ''
     days = []
@@ -85,11 +88,11 @@ def find_thread(home, thread):
         try:
             day = int(bare[:12], 16) // 86400000
         except ValueError:
-            return ''
+            day = 0
         # The folder is a local day: up to one day beside the UTC one.
         days = [os.path.join(home, 'sessions', '%04d' % y, '%02d' % m, '%02d' % d)
                 for y, m, d in (civil_from_days(day + step) for step in (0, -1, 1))]
-    for folder in days + [os.path.join(home, 'archived_sessions')]:
+    for folder in [near] + days + [os.path.join(home, 'archived_sessions')]:
         try:
             names = os.listdir(folder)
         except OSError:

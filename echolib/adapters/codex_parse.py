@@ -80,13 +80,13 @@ class Parser(UserRecords, ToolRecords):
             handler = _EVENTS.get(payload.get('type')) if type(payload.get('type')) is str else None
             if handler is not None:
                 return handler(self, payload)
-            if payload.get('type') in _QUIET_EVENTS:
+            if word(payload.get('type')) in _QUIET_EVENTS:
                 return []
             return self._unknown('event_msg %s' % word(payload.get('type'))[:40])
         handler = _RECORDS.get(kind) if type(kind) is str else None
         if handler is not None:
             return handler(self, payload)
-        return [] if kind in _QUIET_TYPES else self._unknown('record type %s' % (word(kind)[:60] or 'none'))
+        return [] if word(kind) in _QUIET_TYPES else self._unknown('record type %s' % (word(kind)[:60] or 'none'))
 
     def title(self, text, record):
         """-> the event of a name that was given to the thread, placed at a record."""
@@ -151,7 +151,8 @@ class Parser(UserRecords, ToolRecords):
             # A copied header: what follows is another thread's history.
             state.update(origin=named, copied=self.time or 0)
             return self._foreign(named, out)
-        if 'id' not in state:
+        begun = 'id' not in state
+        if begun:
             state['id'] = self.thread = named or self.thread
             parent, _, machine = kinship(payload)
             if machine:
@@ -167,6 +168,9 @@ class Parser(UserRecords, ToolRecords):
         for label, value in (('cwd', payload.get('cwd')), ('branch', git.get('branch') if type(git) is dict else None),
                              ('version', payload.get('cli_version')), ('entrypoint', payload.get('originator'))):
             self._note(label, value, out)
+        if begun and not out:
+            # The only time a thread of the oldest builds has.
+            out.append(self._event(META, 'begun', None, None, '', None, -1))
         return out
 
     def _foreign(self, thread, out):
@@ -219,7 +223,7 @@ class Parser(UserRecords, ToolRecords):
     def _say(self, family, kind, texts):
         """Events of what the model wrote: one for each text."""
         out = []
-        for part, text in enumerate(texts):
+        for part, text in enumerate(texts if type(texts) in (list, tuple) else ()):
             if type(text) is str and text.strip():
                 ident = self._first(family, ('m' if kind == REPLY else 'h') + mark(text))
                 if ident:
@@ -230,7 +234,7 @@ class Parser(UserRecords, ToolRecords):
         handler = _ITEMS.get(kind) if type(kind) is str else None
         if handler is not None:
             return handler(self, payload)
-        return [] if kind in _QUIET_ITEMS else self._unknown('item %s' % (word(kind)[:40] or 'without type'))
+        return [] if word(kind) in _QUIET_ITEMS else self._unknown('item %s' % (word(kind)[:40] or 'without type'))
 
     def _message(self, payload):
         role = payload.get('role')
@@ -275,7 +279,7 @@ class Parser(UserRecords, ToolRecords):
         handler = DONE_ITEMS.get(kind) if type(kind) is str else None
         if handler is not None:
             return handler(self, item)
-        return [] if kind in _QUIET_DONE else self._unknown('item_completed %s' % (word(kind)[:40] or 'without item'))
+        return [] if word(kind) in _QUIET_DONE else self._unknown('item_completed %s' % (word(kind)[:40] or 'without item'))
 
     # turns
 
@@ -310,7 +314,8 @@ class Parser(UserRecords, ToolRecords):
 
     def _renamed(self, payload):
         out, name = [], payload.get('thread_name')
-        if not self.chain and word(payload.get('thread_id')) in ('', self.thread):
+        # The list of names, where it has one, is newer.
+        if not self.chain and not self.state.get('named') and word(payload.get('thread_id')) in ('', self.thread):
             self._note('custom-title', name, out)
         return out
 
@@ -364,7 +369,7 @@ _EVENTS = {
     'dynamic_tool_call_response': Parser._patch_end,
 }
 DONE_ITEMS = {
-    'UserMessage': lambda self, item: self._user(DONE, *user_parts(item.get('content'))),
+    'UserMessage': lambda self, item: self._user(DONE, *user_parts(item.get('content'), (), True)),
     'AgentMessage': lambda self, item: self._say(DONE, REPLY, (content_text(item.get('content')),)),
     'Reasoning': lambda self, item: self._say(DONE, THINKING, item.get('summary_text') or item.get('raw_content') or ()),
     'Plan': lambda self, item: self._say(DONE, REPLY, (item.get('text'),)),

@@ -45,8 +45,11 @@ def mark(text):
     return '%08x' % (crc32(' '.join(text.split()).encode('utf-8', 'surrogatepass')) & 0xffffffff)
 
 
-def typed_part(text):
-    """-> (True, what was typed) or (False, label of what the harness put there) for one piece of a user slot."""
+def typed_part(text, typed=False):
+    """-> (True, what was typed) or (False, label of what the harness put there) for one piece of a user slot.
+
+    typed: the record is one of those that hold what was typed, so no new kind of block is suspected in it.
+    """
     bare = text.strip()
     if bare.startswith(_PLUGINS[0]):
         end = bare.find(_PLUGINS[1])
@@ -62,22 +65,17 @@ def typed_part(text):
         for head, label in _MACHINE:
             if bare.startswith(head):
                 return False, label
-    found = _BLOCK.match(bare)
+    found = None if typed else _BLOCK.match(bare)
     if found and bare.endswith('</%s>' % found.group(1)):
         return False, 'meta'
     return True, text
 
 
-def event_text(text):
-    """What was typed of a user_message event, whose text holds nothing else than the editor's context before it."""
-    at = text.find(_ASKED)
-    return text[at + len(_ASKED):].strip() if at >= 0 else text
-
-
-def user_parts(content, origins=()):
+def user_parts(content, origins=(), typed_only=False):
     """-> (typed text, number of images, list of (label, text) that the harness put in) of a message in a user slot.
 
-    content: list of content parts.  origins: what newer clients say of each part ('user' or another word), () unknown.
+    content: list of content parts, or text.  origins: what newer clients say of each part ('user' or another word), ()
+    unknown.  typed_only: see typed_part.
     """
     typed, images, injected = [], 0, []
     if type(content) is str:
@@ -91,11 +89,9 @@ def user_parts(content, origins=()):
         if part.get('type') in ('input_image', 'image', 'local_image'):
             images += 1
         elif type(text) is str and text.strip() and not _IMAGE_TAG.match(text.strip()):
-            is_typed, rest = typed_part(text)
             origin = origins[place] if place < len(origins) else ''
-            if origin == 'user' and not is_typed:
-                is_typed, rest = True, event_text(text)
-            elif origin and origin != 'user' and is_typed:
+            is_typed, rest = typed_part(text, typed_only or origin == 'user')
+            if origin and origin != 'user' and is_typed:
                 is_typed, rest = False, 'meta'
             if is_typed:
                 typed.append(rest)

@@ -1,6 +1,6 @@
 """User slots of Codex rollouts: prompts, and what else stands there."""
 from ..events import INJECTED, PROMPT, QUEUED, TYPED
-from .codex_text import event_text, mark, shell_parts, word
+from .codex_text import mark, shell_parts, user_parts, word
 
 # Families of records that repeat each other's texts: response items, screen events, completed items.
 ITEM, EVENT, DONE = 0, 1, 2
@@ -61,7 +61,8 @@ class UserRecords(object):
         images = sum(len(payload[k]) for k in ('images', 'local_images') if type(payload.get(k)) is list)
         if kind not in (None, 'plain'):
             return self._user(EVENT, '', 0, [('meta', text)] if text.strip() else [])
-        return self._user(EVENT, event_text(text), images, [])
+        typed, _, injected = user_parts(text, (), True)
+        return self._user(EVENT, typed, images, injected)
 
 
 def origins_of(payload):

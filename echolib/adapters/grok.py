@@ -91,10 +91,11 @@ def transcript(folder):
     """
     first = None
     for name in (STREAM, CHAT):
-        path = os.path.join(folder, name)
+        path = folder + os.sep + name
         try:
             stat = os.stat(path)
         except (OSError, ValueError):
+            # Not there: the other one may be.
             continue
         if stat.st_size:
             return path, stat.st_size, stat.st_mtime_ns
@@ -122,7 +123,7 @@ def _is_folder(entry):
 
 def _children(folder, problems=None):
     """-> ids of the subagents a session folder names."""
-    path = os.path.join(folder, 'subagents')
+    path = folder + os.sep + 'subagents'
     try:
         with os.scandir(path) as entries:
             return sorted(entry.name for entry in entries if entry.name[:1] != '.')
@@ -188,33 +189,35 @@ class _Tree(object):
         The newest of them; below a millisecond it also tells their sizes, so that one that went shows as well.
         """
         size = 0
-        side = _stat(os.path.join(path, 'summary.json'))
-        if side is not None:
-            mtime, size = max(mtime, side.st_mtime_ns), side.st_size
-        for child in self.family[path][2] if path in self.family else ():
-            for _, where in self.folders.get(child, ()):
-                found = self.once(where)
-                if found is not None:
-                    mtime, size = max(mtime, found[2]), size + found[1]
+        try:
+            side = os.stat(path + os.sep + 'summary.json')
+            size = side.st_size
+            mtime = max(mtime, side.st_mtime_ns)
+        except OSError:
+            # A session that is just being made, or its card was lost.
+            pass
+        if path in self.family:
+            for child in self.family[path][2]:
+                for _, where in self.folders.get(child, ()):
+                    found = self.once(where)
+                    if found is not None:
+                        mtime, size = max(mtime, found[2]), size + found[1]
         return mtime // 1000000 * 1000000 + (mtime + size) % 1000000
 
     def once(self, path):
         """-> what transcript() says, asked once."""
-        if path not in self.listed:
-            self.listed[path] = transcript(path)
-        return self.listed[path]
+        found = self.listed.get(path)
+        if found is None:
+            found = self.listed[path] = transcript(path)
+        return found
 
 
 def _made(folder, child):
-    stat = _stat(os.path.join(folder, 'subagents', child, 'meta.json'))
-    return (stat is None, stat.st_mtime_ns if stat is not None else 0, folder)
-
-
-def _stat(path):
+    """The order of those that name one child: the age of its card."""
     try:
-        return os.stat(path)
-    except (OSError, ValueError):
-        return None
+        return 0, os.stat(os.path.join(folder, 'subagents', child, 'meta.json')).st_mtime_ns, folder
+    except OSError:
+        return 1, 0, folder
 
 
 def _named_child(folder, name):
@@ -232,15 +235,17 @@ def scan(root, problems):
     _Tree.mark). A subagent's row (role agent) names the session at the top of its family and that one's group.
     """
     tree = _Tree(root, problems)
-    for session in tree.folders:
-        for group, path in tree.folders[session]:
+    for session, places in tree.folders.items():
+        for group, path in places:
             found = tree.once(path)
             if found is None:
                 continue
-            top, folder = tree.root_of(session, group)
-            agent = top != session
-            yield (found[0], found[1], tree.mark(path, found[2]), 'agent' if agent else 'main', session if agent else '', top,
-                   folder if agent else group)
+            mtime = tree.mark(path, found[2])
+            top, folder = tree.root_of(session, group) if session in tree.parent else (session, group)
+            if top == session:
+                yield found[0], found[1], mtime, 'main', '', session, group
+            else:
+                yield found[0], found[1], mtime, 'agent', session, top, folder
 
 
 def discover(root, problems):

@@ -25,7 +25,7 @@ def load(path):
 def encoded(cwd):
     """-> the name of the group that holds a directory's sessions (names over 255 bytes are cut by the client)."""
     from urllib.parse import quote
-    return quote(cwd, safe='')
+    return quote(cwd, safe='~')
 
 
 def project_of(group):

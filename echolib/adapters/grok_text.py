@@ -75,15 +75,18 @@ def block_text(content):
     return ''
 
 
-def strings(value, out=None, depth=0):
-    """-> list of the texts in a JSON value, keys left out; arrays of numbers (bytes) as the text they are."""
+def strings(value, out=None, depth=0, numbers=True):
+    """-> list of the texts in a JSON value, keys left out; arrays of numbers (bytes) as the text they are.
+
+    numbers: whole numbers near the top as well.
+    """
     out = [] if out is None else out
     if type(value) is str:
         if value:
             out.append(value)
     elif type(value) is dict and depth < 12:
         for item in value.values():
-            strings(item, out, depth + 1)
+            strings(item, out, depth + 1, numbers)
     elif type(value) is list and depth < 12:
         if value and type(value[0]) is int:
             text = from_bytes(value)
@@ -91,8 +94,8 @@ def strings(value, out=None, depth=0):
                 out.append(text)
             return out
         for item in value:
-            strings(item, out, depth + 1)
-    elif type(value) is int and depth < 2:
+            strings(item, out, depth + 1, numbers)
+    elif type(value) is int and numbers and depth < 2:
         out.append(str(value))
     return out
 
@@ -175,7 +178,7 @@ def result_text(content, raw):
         if found:
             return found
     kind = raw.get('type')
-    return '\n'.join(text for text in strings(raw) if text != kind)
+    return '\n'.join(text for text in strings(raw, numbers=False) if text != kind)
 
 
 def _look(raw, key, depth):

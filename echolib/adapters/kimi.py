@@ -40,6 +40,7 @@ STORES = (
     Store('kimi.code_caches', 'sessions/.index-cache/, cache/, telemetry/, logs/', False, 'made from the transcripts, or traces'),
 )
 _WIRE, _CONTEXT, _STATE = 'wire.jsonl', 'context.jsonl', 'state.json'
+_AGENTS, _SUBAGENTS, _STATE_PATH = os.sep + 'agents', os.sep + 'subagents', os.sep + _STATE
 # Where programs with Kimi Code inside keep its home; looked at where they are there.
 _EMBEDDED = {'darwin': ('Library/Application Support/kimi-desktop',), 'win32': ('AppData/Roaming/kimi-desktop',)}
 _EMBEDDED_HOME = 'daimon-share/daimon/runtime/kimi-code/home'
@@ -116,8 +117,8 @@ def scan(root, problems):
             continue
         for entry in _listing(folder.path, problems):
             if entry.name.endswith('.jsonl'):
-                stat = _stat(entry)
-                if stat is not None and entry.name != '.jsonl':
+                stat = _stat_of(entry.path)
+                if stat is not None and entry.name != '.jsonl' and not _is_folder(entry, top):
                     yield entry.path, stat.st_size, stat.st_mtime_ns, 'main', '', entry.name[:-6], folder.name
             elif '.' not in entry.name and _is_folder(entry, top):
                 for found in _session(entry.path, entry.name, folder.name, problems):
@@ -138,54 +139,60 @@ def _is_folder(entry, top):
     return not target.startswith(above) and not above.startswith(target)
 
 
-def _stat(entry):
-    """The stat of an entry that is a file, None for anything else."""
+def _session(path, sid, folder, problems):
+    """Yield the rows of one session folder of either layout, without listing the folder itself (each call counts)."""
+    agents = _members(path + _AGENTS, problems)
+    if agents is not None:
+        for chain, wire, stat in agents:
+            if chain == 'main':
+                yield _main(path, wire, stat, sid, folder)
+            else:
+                yield wire, stat.st_size, stat.st_mtime_ns, 'agent', _chain(chain, sid), sid, folder
+        return
+    found = None
+    for name in (_WIRE, _CONTEXT):
+        wire = os.path.join(path, name)
+        stat = _stat_of(wire)
+        if stat is not None and (found is None or stat.st_size):
+            found = wire, stat
+            if stat.st_size:
+                # An empty wire.jsonl tells less than the context beside it.
+                break
+    if found is not None:
+        yield _main(path, found[0], found[1], sid, folder)
+    for chain, wire, stat in _members(path + _SUBAGENTS, problems) or ():
+        yield wire, stat.st_size, stat.st_mtime_ns, 'agent', chain, sid, folder
+
+
+def _stat_of(path):
     try:
-        return entry.stat() if entry.is_file() else None
+        return os.stat(path)
     except OSError:
-        # Removed since the folder was listed.
+        # Not there, or a link that leads nowhere.
         return None
 
 
-def _session(path, sid, folder, problems):
-    """Yield the rows of one session folder of either layout."""
-    entries = dict((entry.name, entry) for entry in _listing(path, problems))
-    state = _stat(entries[_STATE]) if _STATE in entries else None
-    if 'agents' in entries:
-        for chain, wire, stat in _members(entries['agents'].path, problems):
-            if chain == 'main':
-                yield _main(wire, stat, state, sid, folder)
-            else:
-                yield wire, stat.st_size, stat.st_mtime_ns, 'agent', _chain(chain, sid), sid, folder
-    else:
-        # An empty wire.jsonl tells less than the context beside it.
-        found = [(_stat(entries[name]), entries[name].path) for name in (_WIRE, _CONTEXT) if name in entries]
-        found = [one for one in found if one[0] is not None]
-        for stat, wire in [one for one in found if one[0].st_size] or found:
-            yield _main(wire, stat, state, sid, folder)
-            break
-        if 'subagents' in entries:
-            for chain, wire, stat in _members(entries['subagents'].path, problems):
-                yield wire, stat.st_size, stat.st_mtime_ns, 'agent', chain, sid, folder
-
-
-def _main(path, stat, state, sid, folder):
+def _main(path, wire, stat, sid, folder):
     size, mtime = stat.st_size, stat.st_mtime_ns
-    if state is not None and size:
+    state = _stat_of(path + _STATE_PATH) if size else None
+    if state is not None:
         size, mtime = size + state.st_size, max(mtime, state.st_mtime_ns)
-    return path, size, mtime, 'main', '', sid, folder
+    return wire, size, mtime, 'main', '', sid, folder
 
 
 def _members(path, problems):
-    """Yield (name, path, stat) of the agents' wire.jsonl below a folder, in the order of their names."""
-    for entry in sorted(_listing(path, problems), key=lambda e: e.name):
-        wire = os.path.join(entry.path, _WIRE)
-        try:
-            stat = os.stat(wire)
-        except OSError:
-            # A file, or an agent that wrote nothing yet.
-            continue
-        yield entry.name, wire, stat
+    """-> list of (name, path, stat) of the agents' wire.jsonl below a folder by name, None where there is no such folder."""
+    try:
+        with os.scandir(path) as entries:
+            names = sorted(entry.name for entry in entries)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        problems.append((path, error.strerror or str(error)))
+        return []
+    found = [(name, os.path.join(path, name, _WIRE)) for name in names if not name.startswith('.')]
+    found = [(name, wire, _stat_of(wire)) for name, wire in found]
+    return [one for one in found if one[2] is not None]
 
 
 def _chain(agent, sid):

@@ -186,13 +186,10 @@ def _at_once(frames):
         # No room for a temporary file, or no further process: the other way needs neither.
         return None
     size = sum(size for _, size in frames)
-    try:
-        whole = process.stdout.read(size + 1)
-    finally:
-        process.stdout.close()
-        if len(whole) > size:
-            process.kill()
-        failed = process.wait()
+    whole = process.stdout.read(size + 1)
+    # A program that has more to say ends at the closed pipe.
+    process.stdout.close()
+    failed = process.wait()
     return whole if not failed and len(whole) == size else None
 
 

@@ -15,17 +15,17 @@ WINDOW = 1 << 25
 _SIZES = (0, 1, 2, 4)
 
 
-def decompress(data, limit=0, window=WINDOW):
+def decompress(data, limit=None, window=WINDOW):
     """-> the unpacked bytes of all frames in `data`.
 
-    limit: refuse to unpack more bytes than this, 0 for no limit. window: see blocks. Raises ZstdError, which holds in
+    limit: refuse to unpack more bytes than this. window: see blocks. Raises ZstdError, which holds in
     `done` what came before the damage or the limit.
     """
     out, size = [], 0
     try:
         for piece in blocks(io.BytesIO(data).read, window):
             size += len(piece)
-            if limit and size > limit:
+            if limit is not None and size > limit:
                 out.append(piece[:len(piece) - size + limit])
                 raise ZstdError('more than %d bytes' % limit)
             out.append(piece)

@@ -5,6 +5,7 @@ import os
 from .. import transcript
 from ..base import text as texts
 from ..base.errors import EchoError
+from ..transcript_entries import masked_call
 from . import options as opt
 from .common import Asked, Cleaner, amount, compact, dump, dump_list, iso, money, short_ids, when
 
@@ -141,8 +142,9 @@ def _window(session, args):
 def item_json(session, item, left=()):
     """-> JSON object of an Item."""
     clean = session.clean
+    body = masked_call(item.body, item.data, clean)[0] if item.kind == 'tool_call' else clean(item.body)
     return {'index': item.index, 'turn': item.turn, 'role': item.role, 'kind': item.kind, 'label': clean(item.label),
-            'body': clean(item.body), 'error': item.error, 'timestamp': iso(item.time), 'ref': session.reference(item),
+            'body': body, 'error': item.error, 'timestamp': iso(item.time), 'ref': session.reference(item),
             'chain': item.chain, 'line': item.line, 'status': item.status,
             'abandoned': (item.id or '').split('/')[0] in left}
 
@@ -194,7 +196,8 @@ def _outwards(start, size):
 
 
 def _block(session, item, left, clean, most, whole):
-    body = clean.block(item.body)
+    body = item.body if item.kind != 'tool_call' else masked_call(item.body, item.data, clean)[0]
+    body = clean.block(body)
     if len(body) > most and not whole:
         body = body[:most].rstrip() + ' [... %d more characters]' % (len(body) - most)
     elif len(body) > 6000:
@@ -308,9 +311,11 @@ def _tools(args, out):
         if args.tool:
             found = [c for c in found if c['name'].lower() == args.tool.lower()]
         shown = found[:args.limit] if args.limit else found
+        for c in shown:
+            c['text'] = masked_call(c['text'], c['input'], clean)[0]
         if args.format == 'json':
             dump(out, {'session_id': session.row.sid, 'total': len(found), 'tools': [{
-                'name': clean(c['name']), 'status': c['status'], 'input': _safe(c['input'], clean), 'output': clean(c['output']),
+                'name': clean(c['name']), 'status': c['status'], 'input': masked_call('', c['input'], clean)[1], 'output': clean(c['output']),
                 'timestamp': iso(c['time']), 'ref': session.reference(c['item']), 'chain': c['item'].chain} for c in shown]})
         elif args.format == 'tsv':
             out.line('\t'.join(('REF', 'TIME', 'TOOL', 'STATUS', 'INPUT', 'OUTPUT')))

@@ -117,7 +117,7 @@ def _opened(store, note, refresh, text, agent, progress):
 def _archive(store):
     """Once a day, keep what the agents' clean-up is about to take."""
     row = store.db.execute("select value from meta where key = 'archived'").fetchone()
-    if row is None or not 0 <= time.time() - row[0] < 72000:
+    if row is None or not 0 <= time.time() - row[0] < 20 * 3600:
         from . import archive
         archive.daily(store)
 

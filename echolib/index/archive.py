@@ -17,6 +17,8 @@ DEFAULT_CLEANUP_DAYS = 30
 WINDOW_DAYS = 7
 # Of what is overdue already this many bytes are taken in one go: the rest next time.
 OVERDUE_BYTES = 24 << 20
+# Seconds between two looks at what is overdue (and, outside of builds, at what is due).
+EVERY = 20 * 3600
 _DAY_NS = 86400 * 10 ** 9
 
 
@@ -65,6 +67,8 @@ def keep(store, environ=os.environ, now=None):
     """
     now = time.time() if now is None else now
     count = 0
+    row = store.db.execute("select value from meta where key = 'archived'").fetchone()
+    overdue_too = row is None or not 0 <= now - row[0] < EVERY
     for number, agent, root in store.db.execute('select id, agent, path from roots where archive = 0').fetchall():
         root = paths.restored(root)
         if not getattr(registry.get(agent), 'CLEANED', False) or not wanted(root, environ):
@@ -77,23 +81,23 @@ def keep(store, environ=os.environ, now=None):
             ' order by mtime_ns desc', (number, due)).fetchall()
         where, taken = place(store.folder, agent, root), 0
         for session, path, mtime, size in rows:
-            if mtime < over and taken > OVERDUE_BYTES:
+            if mtime < over and (taken > OVERDUE_BYTES or not overdue_too):
                 break
             if _copy_session(store.db, session, registry.get(agent), root, where):
                 count += 1
                 taken += size
+    if overdue_too:
+        store.db.execute("insert or replace into meta values ('archived', ?)", (int(now),))
     return count
 
 
 def daily(store):
-    """Archive what is due, at most once in 20 hours; for commands that are not builds."""
-    now = int(time.time())
+    """Archive what is due, at most once in EVERY seconds; for commands that are not builds."""
     row = store.db.execute("select value from meta where key = 'archived'").fetchone()
-    if row is not None and 0 <= now - row[0] < 72000 or not store.lock():
+    if row is not None and 0 <= time.time() - row[0] < EVERY or not store.lock():
         return
     try:
         keep(store)
-        store.db.execute("insert or replace into meta values ('archived', ?)", (now,))
     finally:
         store.unlock()
 

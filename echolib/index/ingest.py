@@ -140,7 +140,7 @@ def pieces(job, adapter, writer):
     if fresh and source.role in ('agent', 'loose') and not analysis.is_replay(source.chain):
         fold_.add_agent(source.chain)
     start, first_doc = job.offset, writer.next
-    counted = [0, 0, 0, 0]
+    counted = [0, 0, 0, 0, 0]
     try:
         for events in adapter.read(source, coverage, job.offset, job.line, state):
             for event in events:
@@ -168,12 +168,11 @@ def _piece(job, fresh, coverage, counted, state, fold_, docs, start, last):
         if fact.extra and fact.kind == analysis.TURN:
             fact = fact._replace(extra=str(key_of(fact.extra)))
         facts.append((key_of(key), tuple(fact)))
-    damaged = [tuple(d) for d in (coverage.damaged + coverage.drifts)[counted[3]:]]
+    damaged = [tuple(d) for d in coverage.damaged[counted[3]:]] + [tuple(d) for d in coverage.drifts[counted[4]:]]
     piece = Piece(
         job.file, fresh, coverage.offset, coverage.line, 1 if coverage.open_end else 0,
         check_sum(job.source.path, coverage.offset), coverage.lines - counted[0], coverage.parse_errors - counted[1],
         coverage.unknown_records - counted[2], damaged, dict(state), dict(fold_.profile), facts, docs,
         coverage.offset - start, last, None)
-    counted[:] = [coverage.lines, coverage.parse_errors, coverage.unknown_records,
-                  len(coverage.damaged) + len(coverage.drifts)]
+    counted[:] = [coverage.lines, coverage.parse_errors, coverage.unknown_records, len(coverage.damaged), len(coverage.drifts)]
     return piece

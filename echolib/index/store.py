@@ -34,6 +34,16 @@ class Store(object):
         none here (folder not writable, newer version, no FTS5).
         """
         self.close()
+        if not self._existing(create):
+            return False
+        if self.db is None:
+            self._make()
+            return False
+        schema.settle(self.db)
+        return True
+
+    def _existing(self, create):
+        """Open what is there; -> False when it is another version's. self.db stays None where one has to be made."""
         try:
             self.db = schema.open_index(self.path)
         except (FileNotFoundError, NotADirectoryError):
@@ -51,19 +61,35 @@ class Store(object):
             self.move_aside()
         except OSError as error:
             raise IndexUnusable('the index cannot be read: %s' % (error.strerror or error))
-        if self.db is not None:
-            schema.settle(self.db)
-            return True
+        return True
+
+    def _make(self):
+        """Make a new index.db beside its place and move it there, so that nobody meets a half-made one."""
         if not schema.has_fts5():
             raise IndexUnusable("this Python's SQLite has no FTS5")
+        fresh = os.path.join(self.folder, 'new-%d.db' % os.getpid())
         try:
             if not os.path.isdir(self.folder):
                 os.makedirs(self.folder, 0o700)
-            self.db = schema.create_index(self.path)
-        except (OSError, sqlite3.OperationalError) as error:
+            held = self._lock is not None
+            if not held and not self.lock(20.0):
+                raise IndexUnusable('another process is making the index')
+            try:
+                if os.path.exists(self.path):
+                    # Somebody else was faster.
+                    self.db = schema.open_index(self.path)
+                else:
+                    schema.create_index(fresh).close()
+                    os.replace(fresh, self.path)
+                    self.db = schema.open_index(self.path)
+            finally:
+                if not held:
+                    self.unlock()
+        except schema.Stale:
+            raise IndexUnusable('another version is making the index')
+        except (OSError, sqlite3.DatabaseError) as error:
             raise IndexUnusable('no index can be kept in %s: %s' % (self.folder, getattr(error, 'strerror', None) or error))
         schema.settle(self.db)
-        return False
 
     def _open_read_only(self, error):
         try:
@@ -157,7 +183,7 @@ class Store(object):
                     base = name[:-len(end)]
             if base.startswith('text-') and base.endswith('.db') and base not in keep:
                 remove(os.path.join(self.folder, name))
-            elif name.startswith(schema.INDEX_NAME + '.damaged'):
+            elif name.startswith((schema.INDEX_NAME + '.damaged', 'new-')):
                 remove(os.path.join(self.folder, name))
             elif name.startswith('rebuild-'):
                 folder = os.path.join(self.folder, name)
