@@ -260,6 +260,14 @@ def test_a_mirrored_subagent_has_the_ids_of_its_own_file(tmp_path):
     assert [e.id for e in mirrored if e.kind == ev.META and e.label == 'subagent'] == ['a1b2c3d4e']
 
 
+@pytest.mark.parametrize('agent', ['..', '../x', 'a/b', '\ud800', 'a\0b', '', 'x' * 5000])
+def test_an_agents_id_that_is_no_file_name(tmp_path, agent):
+    row = {'timestamp': 1760000000.5, 'message': {'type': 'SubagentEvent', 'payload': {
+        'agent_id': agent, 'parent_tool_call_id': 'c', 'event': {'type': 'ContentPart', 'payload': {'type': 'text', 'text': 'hello'}}}}}
+    path = write(tmp_path / 'sessions' / ('a' * 32) / 'u' / 'wire.jsonl', [row])
+    assert said(flat(Source(path, 'main', '', 'u', 0, 0)), ev.REPLY) == [('reply', '', 'hello')]
+
+
 def test_compactions_and_the_summaries_they_left():
     found = flat(main(CLI, THIRD))
     assert [(e.label, e.data.pre_tokens) for e in found if e.kind == ev.COMPACTION] == [('manual', 2310), ('auto', 140)]
@@ -291,13 +299,13 @@ def test_titles_and_directories():
     def facts(source):
         return {e.label: e.text for e in flat(source) if e.kind == ev.META and e.label in ('cwd', 'custom-title', 'ai-title', 'foreign')}
     assert facts(main(CLI, FIRST)) == {'cwd': '/home/dev/mill'}
-    assert facts(main(CLI, FORK)) == {'cwd': '/home/dev/mill', 'custom-title': 'Fork: turn the millstone', 'foreign': 'Fork: turn the millstone'}
+    assert facts(main(CLI, FORK)) == {'cwd': '/home/dev/mill', 'custom-title': 'Fork: turn the millstone', 'foreign': ''}
     assert facts(main(CLI, THIRD)) == {'cwd': '/home/dev/mill', 'custom-title': 'Sluice 水闸'}
     assert facts(main(CLI, BARE, name='context.jsonl')) == {'cwd': '/home/dev/mill', 'custom-title': 'Stone dressing'}
     assert facts(code(RYE)) == {'cwd': '/home/dev/mill', 'custom-title': 'Rye 磨坊'}
     assert facts(code(OATS)) == {'cwd': '/home/dev/mill', 'foreign': ''}
     assert facts(code(OLDEST)) == {'cwd': '/home/dev/mill'}
-    assert facts(code(IMPORTED)) == {'cwd': '/home/dev/mill', 'ai-title': 'grind it', 'foreign': 'kimi-cli'}
+    assert facts(code(IMPORTED)) == {'cwd': '/home/dev/mill', 'ai-title': 'grind it', 'foreign': FIRST}
 
 
 def test_the_turn_of_a_row_is_found_backwards(tmp_path):

@@ -104,6 +104,12 @@ def scan(root, problems):
     missing projects folder is one. role is main, agent or loose (an agent file whose session, None here, only its
     records name: see head).
     """
+    try:
+        stat = os.stat(os.path.join(root, 'history.jsonl'))
+        yield os.path.join(root, 'history.jsonl'), stat.st_size, stat.st_mtime_ns, 'history', 'history', 'history', ''
+    except OSError:
+        # Clients before 1.0.128 keep no history of prompts.
+        pass
     projects = os.path.join(root, 'projects')
     real_projects = None
     seen = set()
@@ -192,6 +198,8 @@ def discover(root, problems):
     """
     trees = {}
     for path, size, mtime, role, chain, session, folder in scan(root, problems):
+        if role == 'history':
+            continue
         source = Source(path, role, chain, session, size, mtime)
         if session is None:
             yield Session(NAME, root, None, folder, (source,))
@@ -267,7 +275,11 @@ def read(source, coverage, offset=0, line=0, state=None, noise=False):
     too.  Raises OSError when the file cannot be opened.
     """
     from ..records import read_records
-    from .claude_parse import Parser, is_noise_line
+    from .claude_parse import Parser, history_events, is_noise_line
+    if source.role == 'history':
+        for record in read_records(source.path, coverage, offset, line):
+            yield history_events(record)
+        return
     state = {} if state is None else state
     parser = Parser(coverage, 'main' if source.role == 'main' else 'agent', source.chain, source.session, state)
     make = parser.events
@@ -278,7 +290,9 @@ def read(source, coverage, offset=0, line=0, state=None, noise=False):
 def events_at(source, offset, length, state=None):
     """-> list of events of the one line at `offset`, as read() gives them (turn numbers apart)."""
     from ..records import Coverage, Record, read_at
-    from .claude_parse import Parser
+    from .claude_parse import Parser, history_events
+    if source.role == 'history':
+        return [e for data in read_at(source.path, offset, length) for e in history_events(Record(data, 0, offset, length))]
     parser = Parser(Coverage(source.path), 'main' if source.role == 'main' else 'agent', source.chain, source.session,
                     dict(state or ()))
     out = []

@@ -506,3 +506,22 @@ def _attached_text(attached):
         elif type(content.get('text')) is str:
             out.append(content['text'])
     return '\n'.join(out)
+
+
+def history_events(record):
+    """-> list of events of one row of history.jsonl: a prompt as it was typed, of whatever session.
+
+    Its `message` is the session's id. Pasted text that the row still holds stands behind the prompt.
+    """
+    data, line, offset, length = record
+    text = data.get('display')
+    if type(text) is not str or not text.strip():
+        return []
+    pasted = data.get('pastedContents')
+    for entry in pasted.values() if type(pasted) is dict else ():
+        if type(entry) is dict and type(entry.get('content')) is str:
+            text += '\n' + entry['content']
+    session = _word(data.get('sessionId'))
+    project = _word(data.get('project'))
+    return [Event(PROMPT, 'history', parse_time(data.get('timestamp')), 'history', 0, 'h%s:%d' % (session, offset), session or None,
+                  text, project, line, offset, length, 0)]

@@ -16,10 +16,10 @@ CLEANED = False
 # What scan() calls a main file may be a subagent's: head() says so, and whose.
 PLACED_BY_HEAD = True
 STORES = (
-    Store('codex.sessions_jsonl.v2', 'sessions/YYYY/MM/DD/rollout-*.jsonl', True, 'threads since September 2025: an envelope around every record'),
-    Store('codex.sessions_jsonl.v1', 'sessions/YYYY/MM/DD/rollout-*.jsonl', True, 'mid-2025: bare items, no times, no tokens'),
+    Store('codex.sessions_jsonl.v2', 'sessions/<year>/<month>/<day>/rollout-*.jsonl', True, 'threads since September 2025: an envelope around every record'),
+    Store('codex.sessions_jsonl.v1', 'sessions/<year>/<month>/<day>/rollout-*.jsonl', True, 'mid-2025: bare items, no times, no tokens'),
     Store('codex.sessions_json.v1', 'sessions/rollout-*.json', True, 'before mid-2025: one JSON object a session, no tokens'),
-    Store('codex.sessions_zst.v1', 'sessions/**/rollout-*.jsonl.zst', True, 'threads unused for a week, packed'),
+    Store('codex.sessions_zst.v1', 'sessions/<year>/<month>/<day>/rollout-*.jsonl.zst', True, 'threads unused for a week, packed'),
     Store('codex.archived.v1', 'archived_sessions/rollout-*', True, 'threads that were archived by hand'),
     Store('codex.session_index.v1', 'session_index.jsonl', True, 'names given to threads; the last row of an id counts'),
     Store('codex.state_sqlite', 'state_<n>.sqlite', True, 'names of threads, where there is no session_index.jsonl; the rest repeats the rollouts'),

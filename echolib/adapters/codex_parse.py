@@ -147,7 +147,7 @@ class Parser(UserRecords, ToolRecords):
     def _meta(self, payload):
         state, out = self.state, []
         named = word(payload.get('id')) or word(payload.get('session_id'))
-        if 'id' in state and named != state['id']:
+        if 'id' in state and named and named != state['id']:
             # A copied header: what follows is another thread's history.
             state.update(origin=named, copied=self.time or 0)
             return self._foreign(named, out)

@@ -4,6 +4,7 @@ None of it is needed: a missing or broken file leaves its facts out.
 """
 import json
 import os
+import re
 from hashlib import md5
 
 from ..events import META, Event
@@ -11,6 +12,9 @@ from ..records import parse_line, read_records
 from .kimi_text import content_text, mark, prompt_id, word
 
 _HEAD_BYTES = 1 << 16
+_PLAIN = re.compile(r'[A-Za-z0-9_-][A-Za-z0-9_.-]{0,100}\Z')
+# Stands for the session a fork was made from, where nothing names it.
+_UNNAMED = '?'
 
 
 def _object(path):
@@ -27,6 +31,11 @@ def _part(value, key):
     """-> the object under a key, {} where there is none."""
     found = value.get(key)
     return found if type(found) is dict else {}
+
+
+def _is_plain(name):
+    """True for a name from a record that can be a file's here: nothing that leads elsewhere or that no file can be called."""
+    return bool(_PLAIN.match(name))
 
 
 def head_mark(path):
@@ -98,7 +107,7 @@ def parser_of(source, coverage, state):
 
     def has_file(name):
         if name not in has:
-            has[name] = os.sep not in name and os.path.isfile(os.path.join(folder, 'subagents', name, 'wire.jsonl'))
+            has[name] = _is_plain(name) and os.path.isfile(os.path.join(folder, 'subagents', name, 'wire.jsonl'))
         return has[name]
     scope = source.chain if agent else head_mark(source.path) or session
     return WireParser(coverage, source, state, scope, model_of(root, here if agent else ''), has_file), facts
@@ -117,7 +126,7 @@ def _code(source, coverage, state, here, agent):
         if not agent:
             told.update(_code_titles(about))
         if word(about.get('forkedFrom')) or _part(about, 'custom').get('imported_from_kimi_cli') is True:
-            told['foreign'] = word(about.get('forkedFrom')) or 'kimi-cli'
+            told['foreign'] = word(about.get('forkedFrom')) or word(_part(about, 'custom').get('kimi_cli_session_id')) or _UNNAMED
         return _news(source, known, told)
     imported = None
     custom = _part(about, 'custom')
@@ -135,7 +144,8 @@ def _news(source, known, told):
         if text != before.get(label, ''):
             chain = source.chain if source.role != 'main' else ''
             title = label.endswith('title')
-            out.append(Event(META, label, None, chain, 0, '%s:%s' % (label, text) if title else None, None, text, None, 1, 0, 0,
+            shown = '' if text == _UNNAMED else text
+            out.append(Event(META, label, None, chain, 0, '%s:%s' % (label, text) if title else None, None, shown, None, 1, 0, 0,
                              0 if title else -1))
     known['facts'] = dict((label, text) for label, text in told.items() if text)
     return out
@@ -156,7 +166,7 @@ def _cli_titles(folder):
     told = {'custom-title': title}
     if title.startswith(('Fork: ', 'Undo: ')):
         # Rows copied from another session, which nothing else names.
-        told['foreign'] = title
+        told['foreign'] = _UNNAMED
     return told
 
 
@@ -266,7 +276,7 @@ def _older(path, sid):
 
 
 def _wire_of(top, sid):
-    if not sid or os.sep in sid:
+    if not _is_plain(sid):
         return ''
     try:
         names = sorted(os.listdir(top))

@@ -7,7 +7,7 @@ from .common import Asked, Cleaner, dump, iso, when
 _ROLES = {'user': 'prompt', 'prompt': 'prompt', 'prompts': 'prompt', 'human': 'prompt', 'assistant': 'reply', 'reply': 'reply',
           'thinking': 'thinking', 'tool': 'tool', 'tools': 'tool', 'title': 'title', 'error': 'error', 'recap': 'recap',
           'attachment': 'attachment', 'injected': 'injected', 'system': 'injected'}
-_ROLE_OF = {'title': 'title', 'prompt': 'user', 'reply': 'assistant', 'thinking': 'assistant', 'task': 'assistant',
+_ROLE_OF = {'title': 'title', 'prompt': 'user', 'history': 'user', 'reply': 'assistant', 'thinking': 'assistant', 'task': 'assistant',
             'tool_call': 'tool', 'tool_result': 'tool', 'tool_error': 'tool', 'recap': 'recap', 'attachment': 'attachment',
             'injected': 'system'}
 DEFAULT_BUDGET = 7600
@@ -122,7 +122,7 @@ def find(args, asked, queries):
     terms = [t for q in queries for alternatives in q.terms for t in alternatives]
     patterns = [pattern(t) for t in terms]
     asked.patterns, asked.texts, asked.searcher = patterns, searcher.texts, searcher
-    wanted = set(h.session for h in answer.hits) | set(c for h in answer.hits for c in h.copies)
+    wanted = set(h.session for h in answer.hits if h.session is not None) | set(c for h in answer.hits for c in h.copies)
     return answer, dict((number, catalog.row(number)) for number in wanted)
 
 
@@ -144,7 +144,7 @@ def _kinds(role):
 
 def reference(row, source, line):
     """-> the text that names a line: SESSION:LINE, or SESSION/AGENT:LINE in a subagent's file."""
-    if source is None or source.role == 'main':
+    if source is None or source.role in ('main', 'history'):
         return '%s:%d' % (row.sid, line)
     return '%s/%s:%d' % (row.sid, source.chain, line)
 
@@ -152,12 +152,23 @@ def reference(row, source, line):
 def _hit(asked, hit, rows, clean, around=90, most=260):
     from ..index import schema
     from ..index.matching import snippet
-    row = rows[hit.session]
+    row = rows[hit.session] if hit.session is not None else _remembered(asked, hit)
     found = asked.texts.file(hit.file)
     source = found[1] if found else None
     body = asked.texts.text(hit.file, hit.offset, hit.length, hit.part)
     kind = schema.KIND_NAMES[hit.kind]
     return row, source, kind, snippet(clean(body), asked.patterns, around, most) if body else ''
+
+
+def _remembered(asked, hit):
+    """-> a Row for a prompt whose session is known from the agent's prompt history alone."""
+    from ..index.catalog import Row
+    adapter, source, _ = asked.texts.file(hit.file)
+    event = asked.texts.event(hit.file, hit.offset, hit.length, hit.part)
+    return Row(*[None] * len(Row._fields))._replace(
+        agent=adapter.NAME, sid=event.message if event is not None and event.message else '(unknown)', gone=1, machine=0,
+        project=event.data if event is not None else '', title='', first_prompt=event.text if event is not None else '',
+        path=source.path, modified=hit.time)
 
 
 def as_json(args, asked, answer, rows, clean):
@@ -201,23 +212,25 @@ def _text(args, out, asked, answer, rows, clean):
     ids = dict((row.sid, asked.catalog.short_id(row.sid)) for row in rows.values())
     groups = []
     for hit in answer.hits:
-        if not groups or all(g[0] != hit.session for g in groups):
-            groups.append((hit.session, []))
-        next(g for g in groups if g[0] == hit.session)[1].append(hit)
+        group = next((g for g in groups if g[0] == hit.session and hit.session is not None), None)
+        if group is None:
+            group = (hit.session, [])
+            groups.append(group)
+        group[1].append(hit)
     budget = args.budget or 1 << 60
     used = len(_headline(args, answer)) + 1
     shown = 0
     first_ref = None
     for session, hits in groups:
-        row = rows[session]
+        row = rows[session] if session is not None else _remembered(asked, hits[0])
         title = clean.line(row.title or texts.clip(row.first_prompt or '', 80)) or '(no title)'
         marks = ''.join(m for flag, m in ((row.gone, ' [transcript gone]'), (row.machine, ' [machine-made session]')) if flag)
         lines = []
         for hit in hits:
             _, source, kind, snippet = _hit(asked, hit, rows, clean)
             ref = reference(row, source, hit.line)
-            ref = ids[row.sid] + ref[len(row.sid):]
-            first_ref = first_ref or ref
+            ref = ids.get(row.sid, row.sid) + ref[len(row.sid):]
+            first_ref = first_ref or (ref if session is not None else None)
             lack = ' (lacks: %s)' % ', '.join(hit.missing) if hit.missing else ''
             lines.append('  %s  %s%s' % (ref, kind, clean.line(lack)))
             lines.append('    ' + texts.printable(snippet))

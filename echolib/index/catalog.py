@@ -127,6 +127,9 @@ class Catalog(object):
             gone = self._listed_elsewhere(body)
             if gone:
                 raise UnknownReference(ref, 'session %s: its transcript is no longer on disk (only an old index of the client names it)' % gone)
+            if len(body) >= 8 and self.db.execute("select 1 from files where role = 'history'").fetchone() and self._in_history(body):
+                raise UnknownReference(ref, 'session %s: its transcript is no longer on disk; only its prompts are known, from the'
+                                            ' prompt history (search finds them)' % body)
             raise UnknownReference(ref, "no session '%s'; list them with: sd-recall.py sessions --scope all" % body)
         if len(rows) > 1:
             raise AmbiguousReference(ref, [(r.sid, (r.first_prompt or '')[:60].replace('\n', ' ')) for r in rows[:20]])
@@ -147,6 +150,18 @@ class Catalog(object):
                 found = self.db.execute('select %s from sessions where id = ?' % ', '.join(_COLUMNS), (row[0],)).fetchone()
                 return Reference(Row(*found), '' if row[2] == 'main' else row[1], line)
         return None
+
+    def _in_history(self, sid):
+        """True when an agent's prompt history names a session."""
+        for path, in self.db.execute("select path from files where role = 'history'"):
+            try:
+                with open(paths.restored(path), 'rb') as handle:
+                    if ('"%s' % sid.lower()).encode('utf-8', 'replace') in handle.read().lower():
+                        return True
+            except OSError:
+                # Gone since the index was made.
+                continue
+        return False
 
     def _listed_elsewhere(self, sid):
         """The full id when a sessions-index.json of the client still names a session that is not on disk."""

@@ -17,7 +17,7 @@ def document_kind(event):
     if kind == THINKING:
         return schema.THINKING_DOC
     if kind == PROMPT:
-        return schema.PROMPT_DOC
+        return schema.HISTORY_DOC if label == 'history' else schema.PROMPT_DOC
     if kind == INJECTED:
         return _INJECTED.get(label, schema.INJECTED_DOC)
     if kind == META and label in ('ai-title', 'custom-title', 'summary', 'agent-name'):

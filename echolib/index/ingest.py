@@ -79,7 +79,7 @@ class ShardWriter(object):
         number = self.next
         self.next += 1
         self._docs.append((number, file, event.line, event.offset, event.length, event.part, kind, event.time,
-                           crc32((event.id or '').encode('utf-8', 'replace'))))
+                           crc32((event.message or '' if kind == schema.HISTORY_DOC else event.id or '').encode('utf-8', 'replace'))))
         (self._prose if kind < schema.TOOL_KINDS else self._tools).append((number, fold(text)))
         self._chars += len(text)
         if self._chars > _FLUSH_CHARS:

@@ -40,7 +40,7 @@ def sessions(db, ids, loads=json.loads):
             (_clean(project if project else paths.guess_project(folder)), min(first) if first else stamp,
              max(last) if last else stamp, tally.get('w|messages', 0), _clean(main.get('last_branch') or ''), _clean(title), kind,
              _clean(prompt), files[0][0], lines, sum(f[4] or 0 for f in files), sum(f[5] or 0 for f in files),
-             1 if lines - sum(f[4] or 0 for f in files) > 0 else 0,
+             1 if lines - sum(f[4] or 0 for f in files) > 0 and files[0][1] != 'history' else 0,
              db.execute('select archive from roots where id = ?', (files[0][9],)).fetchone()[0], _machine(main), _clean(main.get('entrypoint') or ''),
              _clean(main.get('version') or ''), main.get('context'), json.dumps(tokens), known, unpriced, number))
 

@@ -9,7 +9,7 @@ import sqlite3
 
 from ..base.errors import IndexUnusable
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 INDEX_NAME = 'index.db'
 
 INDEX_SCHEMA = '''
@@ -54,10 +54,10 @@ insert into tools(tools, rank) values ('automerge', 8);
 '''
 
 # Document kinds of a shard; those below TOOL_KINDS lie in the table `prose`, the others in `tools`.
-TITLE, PROMPT_DOC, REPLY_DOC, THINKING_DOC = 1, 2, 3, 4
+TITLE, PROMPT_DOC, REPLY_DOC, THINKING_DOC, HISTORY_DOC = 1, 2, 3, 4, 5
 TOOL_KINDS = 10
 CALL_DOC, RESULT_DOC, ERROR_DOC, RECAP_DOC, ATTACHED_DOC, TASK_DOC, INJECTED_DOC = 10, 11, 12, 13, 14, 15, 20
-KIND_NAMES = {TITLE: 'title', PROMPT_DOC: 'prompt', REPLY_DOC: 'reply', THINKING_DOC: 'thinking', TASK_DOC: 'task',
+KIND_NAMES = {TITLE: 'title', PROMPT_DOC: 'prompt', REPLY_DOC: 'reply', THINKING_DOC: 'thinking', HISTORY_DOC: 'history', TASK_DOC: 'task',
               CALL_DOC: 'tool_call', RESULT_DOC: 'tool_result', ERROR_DOC: 'tool_error', RECAP_DOC: 'recap',
               ATTACHED_DOC: 'attachment', INJECTED_DOC: 'injected'}
 

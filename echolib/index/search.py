@@ -57,6 +57,7 @@ class Searcher(object):
         self._file_of = {}
         self.rivals = set(row[0] for row in db.execute('select distinct file from rivals'))
         self.copied = set(row[0] for row in db.execute('select id from sessions where copy_of is not null'))
+        self.history = set(row[0] for row in db.execute("select id from files where role = 'history'"))
         self.notes = []
 
     @property
@@ -87,6 +88,37 @@ class Searcher(object):
         """-> Answer of a Query under Options; where nothing holds it as typed, the next best way is tried, and said."""
         if not query.terms:
             return Answer([], 0, False, ['nothing in this query can be searched'])
+        answer = self._best(query, options)
+        if self.history and options.sessions is None and (options.kinds is None or schema.PROMPT_DOC in options.kinds):
+            answer = self._with_history(query, options, answer)
+        return answer
+
+    def _with_history(self, query, options, answer):
+        """-> the answer with prompts of sessions whose transcript is gone, from the agents' own prompt histories."""
+        from zlib import crc32
+        known = None
+        found = []
+        for shard, (number, db, end) in enumerate(self.shards):
+            expression = ' AND '.join(alternatives_expression(a) for a in query.terms)
+            where, values = self._filter(PROSE, options._replace(kinds={schema.HISTORY_DOC}, hide={}))
+            for doc, ident in db.execute('select d.id, d.ident from prose join docs d on d.id = prose.rowid where prose match ?'
+                                         ' and d.id < ?%s order by d.time desc limit 200' % where, [expression, end] + values):
+                if known is None:
+                    known = set(crc32(sid.encode('utf-8', 'replace')) for sid, in self.db.execute('select sid from sessions where readable = 1'))
+                row = self._doc(shard, doc)
+                if ident not in known and row[0] in self.history:
+                    found.append((Hit(row[0], None, row[1], row[2], row[3], row[4], row[5], row[6], 0.0, (), ()), ident))
+        if not found:
+            return answer
+        if answer.partial:
+            # Whole matches, though of sessions that are gone, say more than parts.
+            answer = Answer([], 0, False, [])
+        room = options.limit - len(answer.hits) if options.limit else len(found)
+        return Answer(answer.hits + [hit for hit, _ in found[:max(0, room)]], answer.total + len(set(i for _, i in found)), False,
+                      answer.notes + ['%d prompt%s of sessions whose transcript is gone, from the prompt history' % (
+                          len(found), '' if len(found) == 1 else 's')])
+
+    def _best(self, query, options):
         answer = self._search(query, options)
         if query.question or answer.hits and not answer.partial:
             return answer
@@ -280,7 +312,7 @@ class Searcher(object):
 
     def _allowed(self, file, options):
         session = self.session_of(file)
-        return session not in self.copied and (options.sessions is None or session in options.sessions)
+        return file not in self.history and session not in self.copied and (options.sessions is None or session in options.sessions)
 
     def _by_file(self, shard, ids):
         """Yield (first, end, file, its ids) for sorted document ids; what belongs to no file (it went, or was read anew) is
