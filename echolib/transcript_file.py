@@ -55,16 +55,16 @@ def tools(path, tool_filter=None, errors_only=False, limit=0):
 def files_changed(path, limit=0):
     """See echolib.extract_files_changed."""
     out = {}
-    for row in tools(path):
-        given = row['input'] if isinstance(row['input'], dict) else {}
-        name = given.get('file_path') or given.get('notebook_path')
-        if row['name'] not in ('Edit', 'Write', 'MultiEdit', 'NotebookEdit') or not isinstance(name, str) or row['status'] not in ('ok', 'open'):
-            continue
-        one = out.setdefault(name, {'path': name, 'edits': 0, 'writes': 0, 'last': '', 'versions': 0})
-        one['writes' if row['name'] == 'Write' else 'edits'] += 1
-        one['last'] = max(one['last'], row['timestamp'])
     session = lookup.session_at(path)
     adapter = registry.get(session.agent)
+    files_of = getattr(adapter, 'files_of', None)
+    for row in tools(path) if files_of is not None else ():
+        for what, name in files_of(row['name'], row['input']):
+            if what == 'read' or row['status'] not in ('ok', 'open'):
+                continue
+            one = out.setdefault(name, {'path': name, 'edits': 0, 'writes': 0, 'last': '', 'versions': 0})
+            one[what + 's'] += 1
+            one['last'] = max(one['last'], row['timestamp'])
     if hasattr(adapter, 'file_versions'):
         for name, version in adapter.file_versions(path).items():
             if name in out:

@@ -13,6 +13,9 @@ Protocol of an adapter module:
     discover(root, problems)  -> the same as Sessions
     side_files(path) -> other files of a main transcript that are worth keeping with it
     session_at(path) -> Session with the whole tree of one transcript
+    PLACED_BY_HEAD   True: which of its files are subagents' only their first records tell; head() says (optional)
+    NAMES_AGENTS     True: its own events name the subagents that count (META subagent), their files do not (optional)
+    files_of(name, given) -> [(edit, write or read, path)] of what one tool call does to files (optional)
     owns(path)       -> bool: does this path look like one of this agent's files (names before content)
     head(path, also) -> dict of facts needed to place a loose file (session id), read from its first records
     read(source, coverage, offset, line, state)  -> iterator of lists of Event, one list a record; state (dict of plain

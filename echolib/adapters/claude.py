@@ -412,6 +412,16 @@ def branches(path):
     return ends, set(uuid.decode('utf-8', 'replace') for uuid in left)
 
 
+_FILE_TOOLS = {'Edit': 'edit', 'Write': 'write', 'MultiEdit': 'edit', 'NotebookEdit': 'edit', 'Read': 'read', 'NotebookRead': 'read'}
+
+
+def files_of(name, given):
+    """-> list of (what, path) a tool call does to files: what is edit, write or read."""
+    what = _FILE_TOOLS.get(name)
+    path = (given.get('file_path') or given.get('notebook_path')) if type(given) is dict else None
+    return [(what, path)] if what and type(path) is str and path else []
+
+
 def file_versions(path):
     """-> {path: highest version} of the files whose backups the session's snapshots name."""
     from ..records import read_records

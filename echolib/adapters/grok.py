@@ -405,3 +405,10 @@ def file_versions(path):
     """-> {path: number of prompts before which it was saved} of the files a session changed (see rewind_points.jsonl)."""
     from .grok_side import file_versions as found
     return found(os.path.dirname(path))
+
+
+def files_of(name, given):
+    """-> list of (what, path) a tool call does to files: what is edit, write or read."""
+    found = FILE_TOOLS.get(name)
+    path = given.get(found[1]) if found and type(given) is dict else None
+    return [(found[0], path)] if type(path) is str and path else []

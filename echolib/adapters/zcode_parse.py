@@ -42,11 +42,12 @@ def model_of(data):
 
 
 class Maker(object):
-    """Makes the events of one record. place: the session's id, which keeps ids apart; turn: see Parser."""
+    """Makes the events of one record. The session's id in front of theirs keeps ids apart. base: number of the first part."""
 
     def __init__(self, parser, time, line, offset, length, message=None):
         self.parser, self.time, self.line, self.offset, self.length, self.message = parser, time, line, offset, length, message
         self.out = []
+        self.base = 0
 
     def add(self, kind, label, ident, text='', data=None, time=None):
         """Append an event."""
@@ -55,7 +56,7 @@ class Maker(object):
             ident = '%s/%s' % (parser.sid, ident)
         message = self.message if kind in (REPLY, THINKING, TOOL_CALL, USAGE) else None
         self.out.append(Event(kind, label, self.time if time is None else time, parser.chain, 0 if parser.chain else parser.turn, ident,
-                              message, text, data, self.line, self.offset, self.length, len(self.out)))
+                              message, text, data, self.line, self.offset, self.length, self.base + len(self.out)))
 
     def result(self, call, label, text, time=None):
         """Append the result of a call."""

@@ -5,9 +5,9 @@ All three tell what the database tells of its sessions; they are read for what i
 import json
 
 from ..base.clock import parse_time
-from ..events import ERROR, INJECTED, META, OK, PROMPT, REPLY, THINKING, TOOL_CALL, TOOL_RESULT, USAGE, ToolResult
+from ..events import DECLINED, ERROR, INJECTED, META, OK, PROMPT, REPLY, THINKING, TOOL_CALL, USAGE
 from ..records import Coverage, read_records
-from .values import classify, content_text, count, first, images, inner, mark, result_text, tool_input, uncached, usage, word
+from .values import classify, content_text, count, first, images, inner, result_text, tool_input, uncached, usage, word
 from .zcode_parse import ROLLOUT, SNAPSHOT, TRACE, Maker, code, refused
 
 _SILENT = frozenset('model_request model_network_status'.split())
@@ -50,7 +50,8 @@ class Trace(object):
         make = Maker(self.parser, parse_time(data.get('timestamp')), line, code(TRACE, offset), 0)
         ident = 'trace/%d' % offset
         out = []
-        if kind != 'model_streaming' and kind != 'model_complete' and kind not in _SILENT:
+        if kind not in _SILENT and kind != 'model_complete' and (kind != 'model_streaming' or payload.get('kind') == 'start'):
+            # What an earlier stream left behind was said too.
             out = self.streamed()
         if kind == 'turn_started':
             self.turn = offset
@@ -83,31 +84,25 @@ class Trace(object):
 
     def _stream(self, make, payload):
         kind = payload.get('kind')
-        if kind == 'start' or self.stream is None:
-            # What an earlier stream left behind was said too.
-            rest = self.streamed() if kind == 'start' else []
+        if self.stream is None:
             self.stream = [make, '', '']
-            self.left = rest
         if kind == 'reasoning_delta':
             self.stream[1] += word(payload.get('delta'))
         elif kind == 'text_delta':
             self.stream[2] += word(payload.get('delta'))
 
-    left = ()
-
     def streamed(self, complete=''):
         """-> list of Events of what was streamed so far, without its text where the finished message gives that."""
-        out, self.left = list(self.left), ()
-        if self.stream is not None:
-            make, thinking, text = self.stream
-            self.stream = None
-            at = 'trace/%d' % (make.offset // 8)
-            if thinking:
-                make.add(THINKING, '', at + '/thinking', thinking)
-            if text and not complete:
-                make.add(REPLY, '', at + '/text', text)
-            out += make.out if self.text else []
-        return out
+        if self.stream is None:
+            return []
+        make, thinking, text = self.stream
+        self.stream = None
+        at = 'trace/%d' % (make.offset // 8)
+        if thinking:
+            make.add(THINKING, '', at + '/thinking', thinking)
+        if text and not complete:
+            make.add(REPLY, '', at + '/text', text)
+        return make.out if self.text else []
 
     def _batch(self, make, payload):
         # Which call of a batch failed is not said: only a batch of one, or one that failed whole or not at all, is known.
@@ -118,13 +113,13 @@ class Trace(object):
                 make.result(call, ERROR if failed else OK, '')
 
     def counts(self, total, make):
-        """-> list of USAGE events of a turn that ended: its calls, or its own total where that says something else."""
+        """-> list of USAGE events of the calls of a turn that ended; where its own total says something else, that is made instead."""
         calls, self.calls = self.calls, []
         if not self.counted:
             return []
         if total is not None and _sum(one[0] for one in calls) != _sum((total,)):
             make.add(USAGE, '', 'trace/turn/%d' % self.turn, '', total)
-            return make.out[-1:]
+            return []
         out = []
         for use, time, line, offset in calls:
             one = Maker(self.parser, time, line, offset, 0)
@@ -135,6 +130,11 @@ class Trace(object):
     def rest(self):
         """-> list of Events of what the file ended in the middle of."""
         return self.streamed() + self.counts(None, None)
+
+    @property
+    def unfinished(self):
+        """True in the middle of a stream."""
+        return self.stream is not None
 
 
 def _sum(found):
@@ -151,7 +151,6 @@ class Rollout(object):
     def __init__(self, parser, text=True, counted=True):
         self.parser, self.text, self.counted = parser, text, counted
         self.asked = None
-        self.seen = set()
 
     def events(self, record):
         """-> list of Events of one Record."""
@@ -164,23 +163,14 @@ class Rollout(object):
         if data.get('type') != 'model_io':
             make.unknown('rollout record %s' % (word(data.get('type'))[:40] or 'without a type'))
             return make.out
-        again = call in self.seen
-        self.seen.add(call)
-        response = inner(data, 'response')
         if self.text:
             self._asked(make, inner(data, 'request').get('messages'), 'asked/%s' % call)
-            make.time = began if ended is None else ended
-            text = content_text(response.get('text'))
-            thought = content_text(response.get('reasoning') or response.get('reasoningText'))
-            if thought and not again:
-                make.add(THINKING, '', 'io/%s/thinking' % call, thought)
-            if text and not again:
-                make.add(REPLY, '', 'io/%s' % call, text)
-            for place, one in enumerate(response.get('toolCalls') if type(response.get('toolCalls')) is list else ()):
-                if type(one) is dict:
-                    given, shown = tool_input(one.get('input'))
-                    make.add(TOOL_CALL, first(one, 'name', 'toolName') or '(unnamed)', first(one, 'id', 'toolCallId') or 'io/%s/%d' % (call, place), shown, given)
+        # Whether the question is news depends on the rows before: what follows is numbered as if it were.
+        make.base = 1 - len(make.out)
         make.time = began if ended is None else ended
+        response = inner(data, 'response')
+        if self.text:
+            self._answered(make, response, 'io/%s' % call)
         if self.counted:
             use = _usage(first(inner(data, 'model'), 'modelId', 'modelID') or _plain(data.get('model')), response.get('usage'))
             if use is not None:
@@ -188,6 +178,25 @@ class Rollout(object):
             elif data.get('error'):
                 make.add(META, 'retry', 'io/' + call)
         return make.out
+
+    def _answered(self, make, response, ident):
+        thought = content_text(response.get('reasoning') or response.get('reasoningText'))
+        text = content_text(response.get('text'))
+        if thought:
+            make.add(THINKING, '', ident + '/thinking', thought)
+        if text:
+            make.add(REPLY, '', ident, text)
+        for place, one in enumerate(response.get('toolCalls') if type(response.get('toolCalls')) is list else ()):
+            if type(one) is dict:
+                given, shown = tool_input(one.get('input'))
+                make.add(TOOL_CALL, first(one, 'name', 'toolName') or '(unnamed)', first(one, 'id', 'toolCallId') or '%s/%d' % (ident, place),
+                         shown, given)
+
+    def rest(self):
+        """Rows stand alone: nothing is left."""
+        return []
+
+    unfinished = False
 
     def _asked(self, make, messages, ident):
         """The last user message of a request, where it is another one than in the request before."""
@@ -230,7 +239,7 @@ def read_lines(path, coverage, machine):
         before = _carry(coverage, own, before)
         yield found
     _carry(coverage, own, before)
-    rest = machine.rest() if hasattr(machine, 'rest') else []
+    rest = machine.rest()
     if rest:
         yield rest
 
@@ -245,20 +254,11 @@ def _carry(coverage, own, before):
 
 def events_from(path, offset, machine):
     """-> list of the Events that stand at a byte offset of a file of lines (as coded by zcode_parse.code)."""
-    own = Coverage(path)
-    first_line = True
-    for record in read_records(path, own, offset):
-        found = machine.events(record)
-        if found:
-            wanted = [one for one in found if one.offset // 8 == offset]
-            if wanted or not first_line and machine.__class__ is Rollout:
-                return wanted
-            if machine.__class__ is Rollout:
-                return []
-        elif machine.__class__ is Rollout:
-            return []
-        first_line = False
-    return [one for one in machine.rest() if one.offset // 8 == offset] if hasattr(machine, 'rest') else []
+    for record in read_records(path, Coverage(path), offset):
+        found = [one for one in machine.events(record) if one.offset // 8 == offset]
+        if found or not machine.unfinished:
+            return found
+    return [one for one in machine.rest() if one.offset // 8 == offset]
 
 
 # snapshots of the old desktop
@@ -334,6 +334,6 @@ def _part(make, ident, part, tools):
             if type(output) is dict and type(output.get('content')) is str:
                 output = output['content']
             text = result_text(output)
-            make.result(ident, OK if status == 'completed' else 'declined' if refused(text) else ERROR, text)
+            make.result(ident, OK if status == 'completed' else DECLINED if refused(text) else ERROR, text)
     else:
         make.unknown('part type %s' % (word(kind)[:40] or 'missing'))

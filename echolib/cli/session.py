@@ -7,7 +7,7 @@ from ..base import text as texts
 from ..base.errors import EchoError
 from ..transcript_entries import masked_call
 from . import options as opt
-from .common import Asked, Cleaner, amount, compact, dump, dump_list, iso, money, short_ids, when
+from .common import Asked, Cleaner, amount, compact, dump, dump_list, iso, money, when
 
 _REF = ('ref', True, 'a session id (or its beginning), SESSION:LINE, SESSION/AGENT:LINE, or a transcript path')
 _BUDGET = 7600
@@ -28,6 +28,7 @@ class Session(object):
             self.ref = self.asked.catalog.resolve(args.ref)
             self.row = self.ref.row
             self.sources = self.asked.catalog.sources(self.row)
+            self.short = self.asked.catalog.short_id(self.row.sid)
         except EchoError:
             self.asked.close()
             raise
@@ -215,7 +216,7 @@ def _block(session, item, left, clean, most, whole):
     if (item.id or '').split('/')[0] in left:
         marks += ' [abandoned branch]'
     name = item.label + (' result' if item.kind == 'tool_result' else '')
-    return '%s %s (%s)%s\n%s' % (time, clean.line(name), session.reference(item, session.row.sid[:8]), marks,
+    return '%s %s (%s)%s\n%s' % (time, clean.line(name), session.reference(item, session.short), marks,
                                  '\n'.join('  ' + line for line in body.split('\n')))
 
 
@@ -245,7 +246,7 @@ def _messages(args, out):
             lines = []
             for i in shown:
                 lines.append('%s %-9s %s  %s' % (when(i.time, session.asked.now, session.asked.zone), i.role,
-                                                 session.reference(i, session.row.sid[:8]), texts.cut(clean.line(i.body[:2000]), 110)))
+                                                 session.reference(i, session.short), texts.cut(clean.line(i.body[:2000]), 110)))
             _fenced(out, session, lines, len(lines) + sum(1 for _ in found), 'messages')
     finally:
         session.asked.close()
@@ -326,7 +327,7 @@ def _tools(args, out):
             lines = []
             for c in shown:
                 lines.append('%s %s %s %s: %s' % (
-                    when(c['time'], session.asked.now, session.asked.zone)[11:16], session.reference(c['item'], session.row.sid[:8]),
+                    when(c['time'], session.asked.now, session.asked.zone)[11:16], session.reference(c['item'], session.short),
                     clean.line(c['name']), c['status'], texts.cut(clean.line(c['text'][:400]), 90)))
                 if c['status'] == 'error':
                     lines.append('      -> ' + texts.cut(clean.line(c['output'][:600]), 110))
@@ -357,26 +358,19 @@ def files():
                     ('files SESSION', 'files SESSION --all --format json'), _files)
 
 
-_WRITES = {'Edit': 'edit', 'Write': 'write', 'MultiEdit': 'edit', 'NotebookEdit': 'edit'}
-_READS = {'Read': 'read', 'NotebookRead': 'read'}
-
-
 def touched(session):
     """-> {path: {edits, writes, reads, errors, first, last, versions, ref}} of the files a session's tools touched."""
     out = {}
-    for call in calls(session):
-        what = _WRITES.get(call['name']) or _READS.get(call['name'])
-        given = call['input'] if isinstance(call['input'], dict) else {}
-        path = given.get('file_path') or given.get('notebook_path')
-        if what is None or not isinstance(path, str) or not path:
-            continue
-        row = out.setdefault(path, {'edits': 0, 'writes': 0, 'reads': 0, 'errors': 0, 'first': call['time'], 'last': None,
-                                    'versions': 0, 'ref': session.reference(call['item'])})
-        if call['status'] in ('error', 'declined', 'collateral'):
-            row['errors'] += 1
-        else:
-            row[what + 's'] += 1
-        row['last'] = call['time'] or row['last']
+    files_of = getattr(_adapter(session), 'files_of', None)
+    for call in calls(session) if files_of is not None else ():
+        for what, path in files_of(call['name'], call['input']):
+            row = out.setdefault(path, {'edits': 0, 'writes': 0, 'reads': 0, 'errors': 0, 'first': call['time'], 'last': None,
+                                        'versions': 0, 'ref': session.reference(call['item'])})
+            if call['status'] in ('error', 'declined', 'collateral'):
+                row['errors'] += 1
+            else:
+                row[what + 's'] += 1
+            row['last'] = call['time'] or row['last']
     from ..adapters import registry
     adapter = registry.get(session.row.agent)
     if hasattr(adapter, 'file_versions'):
@@ -508,7 +502,7 @@ def _stats(args, out):
         if top:
             out.line('  tools: ' + ', '.join('%s %d%s' % (clean.line(n), r['calls'], ' (%d failed)' % r['errors'] if r['errors'] else '')
                                              for n, r in top))
-        out.line('Read it: sd-recall.py show %s' % short_ids(session.asked.catalog.rows())[session.row.sid])
+        out.line('Read it: sd-recall.py show %s' % session.short)
     finally:
         session.asked.close()
 

@@ -190,6 +190,7 @@ class Builder(object):
             if row is not None:
                 self._undocument(row.id)
                 number, sid = row.id, row.sid
+                source = source._replace(role=row.role, chain=row.chain)
             else:
                 if (adapter.NAME, root) not in roots:
                     roots[adapter.NAME, root] = self._root_id(adapter.NAME, root)
@@ -197,6 +198,10 @@ class Builder(object):
                 sid = source.session
                 if source.role == 'loose':
                     sid = self._head(adapter, source.path) or source.chain
+                elif getattr(adapter, 'PLACED_BY_HEAD', False):
+                    facts = adapter.head(source.path)
+                    sid = facts['session'] or sid
+                    source = source._replace(role=facts['role'], chain=facts['chain'])
                 home = self.archives.get(root, root)
                 if (adapter.NAME, home) not in roots:
                     roots[adapter.NAME, home] = self._root_id(adapter.NAME, home)
@@ -215,7 +220,7 @@ class Builder(object):
             work.append((ingest.Job(adapter.NAME, source, number, 0, 0, None, None, True), source, shard))
         for adapter, root, folder, source, row in todo.grown:
             got = db.execute('select offset, line, state, profile, shard from files where id = ?', (row.id,)).fetchone()
-            source = source._replace(session=row.sid)
+            source = source._replace(session=row.sid, role=row.role, chain=row.chain)
             work.append((ingest.Job(adapter.NAME, source, row.id, got[0], got[1], json.loads(got[2] or '{}'),
                                     json.loads(got[3] or '{}'), True), source, got[4]))
             sizes[got[4]] = sizes.get(got[4], 0) + source.size - got[0]
@@ -319,6 +324,8 @@ class Builder(object):
                 self.done += piece.bytes
                 if piece.error is not None:
                     self.errors.append((source.path, piece.error))
+                    # Tried again when it changes, not at every look.
+                    db.execute('update files set size = ?, mtime_ns = ? where id = ?', (source.size, source.mtime_ns, piece.file))
                 elif piece.last:
                     db.execute('update files set size = ?, mtime_ns = ? where id = ?', (source.size, source.mtime_ns, piece.file))
                     self.read.add(piece.file)

@@ -137,7 +137,8 @@ def pieces(job, adapter, writer):
     fold_ = analysis.FileAnalysis(dict(job.profile or {}))
     fresh = not job.offset and job.profile is None
     searchable = job.searchable and not isinstance(writer, NoWriter)
-    if fresh and source.role in ('agent', 'loose') and not analysis.is_replay(source.chain):
+    if (fresh and source.role in ('agent', 'loose') and not analysis.is_replay(source.chain)
+            and not getattr(adapter, 'NAMES_AGENTS', False)):
         fold_.add_agent(source.chain)
     start, first_doc = job.offset, writer.next
     counted = [0, 0, 0, 0, 0]

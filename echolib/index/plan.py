@@ -11,14 +11,14 @@ from ..base import paths
 # archives: {archive folder: live root}.
 Plan = namedtuple('Plan', 'new grown reset gone purged found problems known roots archives')
 
-Known = namedtuple('Known', 'id root path size mtime_ns offset open_end check_sum sid role shard')
+Known = namedtuple('Known', 'id root path size mtime_ns offset open_end check_sum sid role shard chain')
 
 
 def known_rows(db, ids):
     """-> {id: Known} of these files."""
     out = {}
     for number in ids:
-        row = db.execute('select id, root, path, size, mtime_ns, offset, open_end, check_sum, sid, role, shard from files'
+        row = db.execute('select id, root, path, size, mtime_ns, offset, open_end, check_sum, sid, role, shard, chain from files'
                          ' where id = ?', (number,)).fetchone()
         out[number] = Known(row[0], row[1], paths.restored(row[2]), *row[3:])
     return out
