@@ -99,13 +99,7 @@ class FileAnalysis(object):
                 profile['first'] = time
         if kind == USAGE:
             use = event.data
-            extra = ''
-            if use.speed or use.geo or use.tier or use.web_searches or use.web_fetches or use.stop_reason:
-                extra = '%s|%s|%s|%d|%d|%s' % (
-                    '' if use.speed == 'standard' else _field(use.speed),
-                    '' if use.geo in ('not_available', 'global') else _field(use.geo),
-                    '' if use.tier == 'standard' else _field(use.tier), use.web_searches, use.web_fetches,
-                    _field(use.stop_reason))
+            extra = _extra(use[8:])
             self._put('c' + event.id, Fact(CALL, time, 1 if event.chain else 0, use.model, use.final, use.input, use.output,
                                            use.cache_read, use.cache_write_5m, use.cache_write_1h, use.visible, extra))
             if profile.get('waiting') and not event.chain:
@@ -140,7 +134,14 @@ class FileAnalysis(object):
 
     def _put(self, key, fact):
         have = self.facts.get(key)
-        self.facts[key] = fact if have is None else merge(have, fact)
+        if have is None:
+            self.facts[key] = fact
+        elif have[2:10] == fact[2:10] and have[11] == fact[11] and have[0] == CALL and have[1] is not None and (
+                fact[1] is not None and fact[1] >= have[1]):
+            # One more line of a response with the same counts: the common case.
+            self.facts[key] = have._replace(visible=have[10] + fact[10])
+        else:
+            self.facts[key] = merge(have, fact)
 
     def _follow(self, event):
         # Copies made by 1.0.0 to 1.0.60 give prompts new ids: the response after a prompt tells whose it is.
@@ -196,6 +197,33 @@ def renames_copies(version):
     return parts[:2] == ['1', '0'] and len(parts) > 2 and parts[2].isdigit() and int(parts[2]) < 128
 
 
+def _extra(words, _made={}):
+    """-> the stored form of (speed, geo, tier, searches, fetches, stop reason): '' when they say nothing."""
+    made = _made.get(words)
+    if made is None:
+        speed, geo, tier, searches, fetches, stop = words
+        made = ''
+        if speed or geo or tier or searches or fetches or stop:
+            made = '%s|%s|%s|%d|%d|%s' % (
+                '' if speed == 'standard' else _field(speed), '' if geo in ('not_available', 'global') else _field(geo),
+                '' if tier == 'standard' else _field(tier), searches, fetches, _field(stop))
+        if len(_made) < 5000:
+            _made[words] = made
+    return made
+
+
+def _counters(model, _made={}):
+    """-> names of a model's counters: calls, the five buckets, their costs, unpriced calls and tokens."""
+    names = _made.get(model)
+    if names is None:
+        head = 'm|%s|' % model
+        names = ([head + 'calls'], [head + b for b in BUCKETS], [head + 'cost_' + b for b in BUCKETS],
+                 head + 'unpriced_calls', head + 'unpriced_tokens')
+        if len(_made) < 5000:
+            _made[model] = names
+    return names
+
+
 def contributions(fact, price=None):
     """Yield (counter name, amount) of what one owned fact adds to totals.
 
@@ -209,28 +237,30 @@ def contributions(fact, price=None):
         yield 'side_calls' if fact.side else 'assistant_messages', 1
         if not is_lower_bound(fact.output, fact.status, fact.visible):
             yield 'output_known_calls', 1
-        head = 'm|%s|' % model
-        yield head + 'calls', 1
-        for bucket in BUCKETS:
-            amount = getattr(fact, bucket)
+        (calls,), buckets, costs, unpriced_calls, unpriced_tokens = _counters(model)
+        yield calls, 1
+        tokens = fact[5:10]
+        # BUCKETS and Fact name the buckets in the same order.
+        for name, amount in zip(buckets, tokens):
             if amount:
-                yield head + bucket, amount
-        speed, geo, tier, searches, fetches, stop = _split_extra(fact.extra)
-        if searches and searches != '0':
-            yield 'web_searches', int(searches)
-        if fetches and fetches != '0':
-            yield 'web_fetches', int(fetches)
-        total = fact.input + fact.output + fact.cache_read + fact.cache_write_5m + fact.cache_write_1h
+                yield name, amount
+        speed = geo = tier = None
+        if fact.extra:
+            speed, geo, tier, searches, fetches, stop = _split_extra(fact.extra)
+            if searches and searches != '0':
+                yield 'web_searches', int(searches)
+            if fetches and fetches != '0':
+                yield 'web_fetches', int(fetches)
+        total = sum(tokens)
         if price is not None and total:
-            cost = price(fact.name, fact.time, fact.input, fact.output, fact.cache_read, fact.cache_write_5m,
-                         fact.cache_write_1h, speed or None, geo or None, tier or None)
+            cost = price(fact.name, fact.time, *tokens + (speed or None, geo or None, tier or None))
             if cost is None:
-                yield head + 'unpriced_calls', 1
-                yield head + 'unpriced_tokens', total
+                yield unpriced_calls, 1
+                yield unpriced_tokens, total
             else:
-                for bucket, amount in zip(BUCKETS, cost):
+                for name, amount in zip(costs, cost):
                     if amount:
-                        yield head + 'cost_' + bucket, amount
+                        yield name, amount
                         if fact.side:
                             yield 'side_cost', amount
     elif kind == TURN and fact.name:

@@ -34,6 +34,7 @@ _COLLATERAL = ('Sibling tool call errored', '<tool_use_error>Sibling tool call e
 _SPILL = re.compile(r'saved to: *([^\n]+)')
 # Clients that cut stdout beside a spilled result cut it to 30,000 characters (2.1.50 and later); more is all of it.
 _STDOUT_KEPT = 32000
+_usage = Usage._make
 _NO_USAGE = Usage('', 0, 0, 0, 0, 0, 0, 0, '', '', '', 0, 0, '')
 
 _TYPE_AT_HEAD = re.compile(rb'\{"type":"([a-zA-Z_-]+)"')
@@ -95,7 +96,9 @@ def parse_usage(message, visible):
     if type(usage) is not dict:
         return _NO_USAGE._replace(model=model, visible=visible, stop_reason=stop)
     get = usage.get
-    written = _count(get('cache_creation_input_tokens'))
+    written = get('cache_creation_input_tokens')
+    if type(written) is not int or not 0 <= written < 1 << 53:
+        written = _count(written)
     split = get('cache_creation')
     hour = 0
     if type(split) is dict:
@@ -105,12 +108,12 @@ def parse_usage(message, visible):
             written = hour + short
     server = get('server_tool_use')
     searches = fetches = 0
-    if type(server) is dict:
+    if server is not None and type(server) is dict:
         searches = _count(server.get('web_search_requests'))
         fetches = _count(server.get('web_fetch_requests'))
-    return Usage(model, _count(get('input_tokens')), _count(get('output_tokens')), _count(get('cache_read_input_tokens')),
-                 written - hour, hour, 1 if stop else 0, visible, _word(get('speed')), _word(get('inference_geo')),
-                 _word(get('service_tier')), searches, fetches, stop)
+    return _usage((model, _count(get('input_tokens')), _count(get('output_tokens')), _count(get('cache_read_input_tokens')),
+                   written - hour, hour, 1 if stop else 0, visible, _word(get('speed')), _word(get('inference_geo')),
+                   _word(get('service_tier')), searches, fetches, stop))
 
 
 def result_text(content):
@@ -187,6 +190,7 @@ class Parser(object):
         self.place = '%s/%s' % (session, chain) if chain else session
         self.state = state
         self.turn = state.get('turn', 0)
+        self._around = None
 
     def events(self, record):
         """-> list of Events of one Record, in order."""
@@ -216,6 +220,11 @@ class Parser(object):
 
     def _surroundings(self, data, time, line, offset, length, out):
         """Meta events where the directory, branch, client or session of the rows changes."""
+        get = data.get
+        around = (get('cwd'), get('gitBranch'), get('version'), get('entrypoint'), get('sessionId'))
+        if around == self._around and ('forkedFrom' not in data or 'foreign' in self.state):
+            return
+        self._around = around
         state = self.state
         for field, label in (('cwd', 'cwd'), ('gitBranch', 'branch'), ('version', 'version'), ('entrypoint', 'entrypoint')):
             value = data.get(field)

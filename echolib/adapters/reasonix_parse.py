@@ -8,7 +8,7 @@ from ..events import (
     COLLATERAL, COMPACTION, DECLINED, ERROR, INJECTED, INTERRUPTION, META, OK, PROMPT, RECAP, REPLY, THINKING, TOOL_CALL,
     TOOL_RESULT, TYPED, UNKNOWN, Compaction, Event, ToolResult)
 from . import reasonix_frames
-from .values import content_text, images, inner, tool_input, word
+from .values import content_text, decoded, images, inner, tool_input, word
 
 # What stands in place of a result that never came, and how the client itself tells a failure from text alone.
 _INTERRUPTED = '[no result: the previous turn was interrupted'
@@ -38,6 +38,26 @@ def time_of(value):
     return found if found is not None and found > 0 else None
 
 
+class Names(object):
+    """Identities of messages that have none of their own: by the conversation they first stood in, and their place.
+
+    name: the session's, or its file's. origins: [(number of messages, name)] of the conversations it was forked from, the
+    one it was forked from last first: that many messages at its head are another's.
+    """
+
+    def __init__(self, name, origins=()):
+        self.name, self.origins = name[:-6] if name.endswith('.jsonl') else name, origins
+
+    def of(self, index):
+        """-> the identity of the message in this place, from 0."""
+        name = self.name
+        for count, origin in self.origins:
+            if index >= count:
+                break
+            name = origin
+        return '%s:%d' % (name, index)
+
+
 class Parser(object):
     """Turns the records of one file into lists of Events. `state` (a dict of plain values) lets a grown file go on.
 
@@ -49,21 +69,22 @@ class Parser(object):
         self.in_agent = source.role in ('agent', 'loose')
         self.chain = source.chain if self.in_agent else ''
         self.session = source.session or ''
-        self.names = names or self._name
-        self.out, self.where, self.time = [], (0, 0, 0), None
-
-    def _name(self, index):
-        return '%s:%d' % (self.chain or self.session, index)
+        self.names = names or Names(self.chain or self.session).of
+        self.out, self.where, self.time, self.parts, self.foreign = [], (0, 0, 0), None, 0, ()
 
     def start(self, line, offset, length, time=None):
         """Begin the list of events of one record; time: when its content has none."""
-        self.out, self.where = [], (line, offset, length)
+        self.out, self.where, self.parts = [], (line, offset, length), 0
         self.time = time
         return self.out
 
     def add(self, kind, label, ident, text='', data=None, message=None, time=None):
         """Put one event in the list. META events come before their record's parts and are none of them."""
-        part = -1 if kind == META else sum(1 for event in self.out if event.part >= 0)
+        part = self.parts
+        if kind == META:
+            part = -1
+        else:
+            self.parts += 1
         turn = 0 if self.chain else self.state.get('turn', 0)
         self.out.append(Event(kind, label, self.time if time is None else time, self.chain, turn, ident, message, text, data,
                               self.where[0], self.where[1], self.where[2], part))
@@ -84,12 +105,24 @@ class Parser(object):
 
     def batch(self, batch):
         """-> list of Events of one finished batch of the log."""
-        out = self.start(batch.line, batch.offset, batch.length, time_of(batch.time))
+        time = time_of(batch.time)
+        out = self.start(batch.line, batch.offset, batch.length, time)
         if batch.foreign:
             self.drift('log of another version (%s)' % batch.foreign[:40], batch.line)
+        self.foreign = self._of_subagents(batch.events)
         for event, line in batch.events:
-            self.where = (line, batch.offset, batch.length)
+            self.where, self.time = (line, batch.offset, batch.length), time
             self._logged(event, word(event.get('kind')), line)
+        return out
+
+    def _of_subagents(self, events):
+        """-> ids of tool uses in a batch that are a subagent's: the log also gets their results, whose calls lie elsewhere."""
+        out = set()
+        for event, _ in events if len(events) > 1 else ():
+            if event.get('kind') == 'tool/result':
+                data = reasonix_frames.payload(event, self.folder)
+                if type(data) is dict and data.get('parentId'):
+                    out.add(word(data.get('id')).rpartition('/')[2])
         return out
 
     def _logged(self, event, kind, line):
@@ -108,25 +141,28 @@ class Parser(object):
 
     def _complete(self, data, event, line):
         message = data.get('message')
-        if type(message) is dict:
-            self.message(message)
-        else:
+        if type(message) is not dict:
             self.drift('message event without a message', line)
+            return
+        turn = self.state.get('turn', 0)
+        self.message(message)
+        if event.get('kind') == 'message/upsert' and turn:
+            # Said again: mostly a note of the client beside it.
+            self.state['turn'] = turn
 
     def _list(self, data, event, line):
         """A whole conversation in place of the one so far: edited, or taken over from an older file."""
         messages = data.get('messages')
-        source = inner(data, 'source')
-        if source:
-            self.meta('foreign', word(source.get('path')) or 'import')
-            stem = word(source.get('path')).replace('\\', '/').rpartition('/')[2]
-            names = lambda index: '%s:%d' % (stem[:-6] if stem.endswith('.jsonl') else stem, index)
-        else:
-            names = None
+        kept, time = self.names, self.time
+        path = word(inner(data, 'source').get('path'))
+        if path:
+            self.meta('foreign', path)
+            self.names = Names(path.replace('\\', '/').rpartition('/')[2]).of
         self._model(data)
-        kept, self.names = self.names, names or self.names
+        self.state['turn'] = 0
         for index, message in enumerate(messages if type(messages) is list else ()):
             if type(message) is dict:
+                self.time = time
                 self.message(message, index)
         self.names = kept
 
@@ -160,7 +196,6 @@ class Parser(object):
         ident = word(message.get('id')) or self.names(index)
         role = message.get('role')
         time = time_of(message.get('createdAt'))
-        kept = self.time
         if time is not None:
             self.time = time
         if message.get('local_only') is True or message.get('name') == _LOCAL:
@@ -173,8 +208,6 @@ class Parser(object):
             self._result(message, ident)
         elif role != 'system':
             self.drift('message of role %s' % word(role)[:20], self.where[0])
-        if time is not None and kept is not None:
-            self.time = kept
 
     def _user(self, message, ident):
         content = content_text(message.get('content'))
@@ -194,7 +227,7 @@ class Parser(object):
             self.add(INJECTED, RECAP, ident, text)
         elif self.in_agent:
             self.add(INJECTED, 'task', ident, text)
-        elif origin not in ('', 'user') or label:
+        elif origin != 'user' and (origin or label):
             self.add(INJECTED, label or ('meta' if origin == 'host' else origin), ident, text)
         else:
             self.state['turn'] = self.state.get('turn', 0) + 1
@@ -205,10 +238,8 @@ class Parser(object):
         at = text.find(_WORKSPACE)
         if at >= 0:
             line = text[at + len(_WORKSPACE):].split('\n', 1)[0].strip()
-            given = tool_input('[%s]' % line)[0]
-            line = given[0] if type(given) is list and given else line
-            if type(line) is str:
-                self.meta('cwd', line)
+            quoted = decoded('[%s]' % line)
+            self.meta('cwd', word(quoted[0]) if quoted else line)
 
     def _assistant(self, message, ident):
         thought = word(message.get('reasoning_content')) or _thoughts(message.get('thinking_blocks'))
@@ -229,7 +260,7 @@ class Parser(object):
             self.add(TOOL_CALL, word(call.get('name')) or word(nested.get('name')) or '(unnamed)', key, shown, given, ident, began)
             if began is not None:
                 self.time = began
-                self.state.setdefault('ended', {})[key] = time_of(ran.get('finished_at'))
+                self.state.setdefault('running', {})[key] = time_of(ran.get('finished_at'))
 
     def call_id(self, ident, message, place=0):
         """-> the identity of a tool use; one that others may have too is tied to its message."""
@@ -241,8 +272,10 @@ class Parser(object):
 
     def _result(self, message, ident):
         call = word(message.get('tool_call_id'))
+        if call in self.foreign:
+            return
         call = self.state.get('calls', {}).get(call) or call or ident
-        ended = self.state.get('ended', {}).pop(call, None)
+        ended = self.state.get('running', {}).pop(call, None)
         if ended is not None:
             self.time = ended
         text = word(message.get('raw_content')) or content_text(message.get('content'))
@@ -251,14 +284,14 @@ class Parser(object):
     def _local(self, message, ident):
         """What the client shows and never sends: a turn that failed or was stopped, and what had come of it."""
         broken = inner(message, 'interrupted_turn')
+        if not broken:
+            return
         text = content_text(message.get('content'))
         thought = word(message.get('reasoning_content'))
         if thought:
             self.add(THINKING, '', ident + '/t', thought, message=ident)
-        if text and message.get('role') != 'user':
+        if text:
             self.add(REPLY, '', ident + '/p', text, message=ident)
-        if not broken:
-            return
         if broken.get('terminalStatus') == 'failed':
             what = inner(broken, 'failureDiagnostic')
             told = ' '.join(str(what[name])[:200] for name in ('kind', 'status', 'code', 'message', 'providerId')

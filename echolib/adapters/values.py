@@ -182,3 +182,17 @@ def classify(text):
 def images(text):
     """Number of pictures in a prompt's text, None for none."""
     return text.count('[image]') or None if '[image]' in text else None
+
+
+# What tools of these names do to the file they name, and the fields that name it.
+_FILE_TOOLS = dict(
+    [(name, 'edit') for name in 'edit edit_file multiedit multi_edit str_replace replace search_replace replace_in_file notebookedit'.split()]
+    + [(name, 'write') for name in 'write write_file write_to_file create create_file'.split()]
+    + [(name, 'read') for name in 'read read_file view view_file notebookread'.split()])
+
+
+def files_of(name, given):
+    """-> list of (what, path) a tool call does to files, told from common names: what is edit, write or read."""
+    what = _FILE_TOOLS.get(name.lower())
+    path = first(given, 'file_path', 'filePath', 'notebook_path', 'target_file', 'path') if what and type(given) is dict else ''
+    return [(what, path)] if path else []

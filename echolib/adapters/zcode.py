@@ -28,10 +28,6 @@ STORES = (
     Store('zcode.settings', 'v2/config.json, v2/credentials.json', False, 'settings and secrets: never opened'),
 )
 DB = os.path.join('cli', 'db', 'db.sqlite')
-# Tools that touch a file: (what they do, field of their input that names it).
-FILE_TOOLS = {
-    'edit': ('edit', 'filePath'), 'write': ('write', 'filePath'), 'read': ('read', 'filePath'),
-    'Edit': ('edit', 'file_path'), 'MultiEdit': ('edit', 'file_path'), 'Write': ('write', 'file_path'), 'Read': ('read', 'file_path')}
 _DB_NAME = 'db.sqlite'
 _TRACE = 'transcript.jsonl'
 _ROLLOUT = 'model-io-'
@@ -358,6 +354,12 @@ def billed(session):
         return None
     from .zcode_usage import billed_rows
     return billed_rows(path, wanted)
+
+
+def files_of(name, given):
+    """-> list of (what, path) a tool call does to files: what is edit, write or read."""
+    from .values import files_of as found
+    return found(name, given)
 
 
 def branches(path):

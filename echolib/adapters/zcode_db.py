@@ -41,34 +41,41 @@ def entries(path):
     """-> {id: Entry} of the sessions a database holds anything of. Raises sqlite_ro.Unreadable."""
     with sqlite_ro.held(path) as db:
         have = _have(db, path)
-        found = {}
+        found = {}      # id: [parent, time, what would change with it, {table: rows}]
         if have['session']:
             for row in db.execute('select %s from session' % sqlite_ro.fields(have['session'], _SESSION)):
-                if word(row[0]):
-                    found[row[0]] = [word(row[1]), max(parse_time(row[7]) or 0, parse_time(row[8]) or 0), repr(row), {}]
-        for table in _TABLES:
-            if not have[table]:
-                continue
-            times = [name for name in ('completed_at', 'started_at') if name in have[table]]
-            sums = [name for name in ('input_tokens', 'output_tokens', 'cancelled_by_user') if name in have[table]]
-            wanted = ['max(%s)' % name for name in times] + ['total(%s)' % name for name in sums]
-            for row in db.execute('select session_id, count(*), max(rowid)%s from %s group by session_id' % (
-                    ''.join(', ' + one for one in wanted), table)):
-                if word(row[0]):
-                    one = found.setdefault(row[0], ['', 0, '', {}])
-                    one[3][table] = row[1]
-                    one[2] += repr(row)
-                    one[1] = max([one[1]] + [parse_time(t) or 0 for t in row[3:3 + len(times)]])
-        beside = repr(sorted(zcode_usage.conventions(db, have[zcode_usage.TABLE]).items()))
+                if row[0].__class__ is str and row[0]:
+                    found[row[0]] = [word(row[1]), max(parse_time(row[7]) or 0, parse_time(row[8]) or 0), [row], {}]
+        for table, more in (('message', ()), ('turn_usage', ('completed_at', 'cancelled_by_user'))):
+            if have[table]:
+                for row in db.execute('select session_id, count(*), max(rowid)%s from %s group by session_id' % (
+                        ''.join(', total(%s)' % name for name in more if name in have[table]), table)):
+                    _note(found, row[0], table, row[1], row, None)
+        calls = zcode_usage.by_session(db, have[zcode_usage.TABLE])
+        for row in calls:
+            _note(found, row[0], zcode_usage.TABLE, row[2], row, row[4])
+    beside = repr(sorted(zcode_usage.decided((row[1], row[6], row[7]) for row in calls).items()))
     now = sqlite_ro.state(path)
     changed = max(stat[1] for stat in now if stat) // 1000000
     out = {}
     for sid, (parent, time, said, rows) in found.items():
         if time >= changed - _RECENT:
-            said += repr(now)
-        out[sid] = Entry(sid, parent, time, crc32((said + beside).encode('utf-8', 'replace')), rows.get('message', 0),
+            said.append(now)
+        out[sid] = Entry(sid, parent, time, crc32((repr(said) + beside).encode('utf-8', 'replace')), rows.get('message', 0),
                          rows.get(zcode_usage.TABLE, 0), sum(rows.values()))
     return out
+
+
+def _note(found, sid, table, count, row, time):
+    if sid.__class__ is not str or not sid:
+        return
+    one = found.get(sid)
+    if one is None:
+        one = found[sid] = ['', 0, [], {}]
+    one[2].append(row)
+    one[3][table] = one[3].get(table, 0) + count
+    if time is not None:
+        one[1] = max(one[1], parse_time(time) or 0)
 
 
 def top_of(sid, parent_of):
@@ -162,7 +169,7 @@ class Reader(object):
         data = _object(raw)
         self.coverage.offset += _size(raw)
         if data is None:
-            self.coverage.damage(line, 'a message that is no JSON object')
+            self.coverage.damage(line, 'not an object (a message)')
             return []
         parts = []
         for place in places:

@@ -88,7 +88,7 @@ class Parser(object):
         make = Maker(self, time, line, offset, 0, '%s/%s' % (self.sid, ident))
         for _, part, _ in parts:
             if part is None:
-                self.coverage.damage(line, 'a part that is no JSON object')
+                self.coverage.damage(line, 'not an object (a part)')
         parts = [(key or '%s.%d' % (ident, n), part, parse_time(when)) for n, (key, part, when) in enumerate(parts) if part is not None]
         role = word(data.get('role')).lower().strip()
         if role == 'user':

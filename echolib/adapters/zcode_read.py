@@ -88,7 +88,7 @@ def _snapshot(places, chain, coverage, state):
     meta, messages = zcode_trace.snapshot(places.path)
     if messages is None:
         coverage.lines += 1
-        coverage.damage(1, 'not a session snapshot')
+        coverage.damage(1, 'not an object with messages')
         return
     if _kept_elsewhere(places.path, meta):
         return

@@ -23,13 +23,31 @@ def conventions(db, have):
     A call that read more from the cache than its input shows cannot count the one within the other. have: columns of
     the table.
     """
-    if 'cache_read_input_tokens' not in have or 'input_tokens' not in have:
-        return {}
-    provider = 'provider_id' if 'provider_id' in have else "''"
-    found = db.execute(
-        'select %s, sum(cache_read_input_tokens > input_tokens), sum(cache_read_input_tokens <= input_tokens) from %s'
-        ' where cache_read_input_tokens > 0 group by 1' % (provider, TABLE))
-    return dict((word(name), (beside or 0) > (within or 0)) for name, beside, within in found)
+    return decided((row[1], row[6], row[7]) for row in by_session(db, have, False))
+
+
+def decided(votes):
+    """-> {provider: beside} of (provider, calls whose cache lies beside their input, calls whose may lie within it)."""
+    sums = {}
+    for provider, beside, within in votes:
+        one = sums.setdefault(word(provider), [0, 0])
+        one[0] += beside or 0
+        one[1] += within or 0
+    return dict((provider, one[0] > one[1]) for provider, one in sums.items())
+
+
+def by_session(db, have, sessions=True):
+    """-> rows (session id, provider, calls, highest row id, time of the last, output, cache beside, cache within) of the
+    ledger, one a session and provider (sessions=False: one a provider); [] where there is no ledger."""
+    if not have:
+        return []
+    last = [name for name in ('completed_at', 'started_at') if name in have]
+    cached = 'cache_read_input_tokens' in have and 'input_tokens' in have
+    return db.execute('select %s, %s, count(*), max(rowid), %s, %s, %s from %s group by 1, 2' % (
+        'session_id' if sessions else 'null', 'provider_id' if 'provider_id' in have else 'null',
+        'max(coalesce(%s))' % ', '.join(last + ['null']) if last else 'null', 'total(output_tokens)' if 'output_tokens' in have else '0',
+        'sum(cache_read_input_tokens > input_tokens), sum(cache_read_input_tokens > 0 and cache_read_input_tokens <= input_tokens)'
+        if cached else '0, 0', TABLE)).fetchall()
 
 
 def rows_of(db, have, session):

@@ -62,7 +62,7 @@ class ShardWriter(object):
         self.owner = isinstance(where, str)
         self.db = schema.connect(where) if self.owner else where
         if self.owner:
-            schema.settle(self.db)
+            schema.settle(self.db, wipe=False)
         self.open = False
 
     def begin(self, docs_end=None):

@@ -102,10 +102,13 @@ def create(path, script, page_size=8192):
     return db
 
 
-def settle(db):
-    """Per-connection settings of a writer: a killed process loses nothing, freed bytes are wiped."""
+def settle(db, wipe=True):
+    """Per-connection settings of a writer: a killed process loses nothing.
+
+    wipe: freed bytes are overwritten. Shards need it not: where text has to go, a shard is written anew.
+    """
     db.execute('pragma synchronous=off')
-    db.execute('pragma secure_delete=on')
+    db.execute('pragma secure_delete=%s' % ('on' if wipe else 'off'))
     db.execute('pragma cache_size=-8192')
 
 
