@@ -20,19 +20,18 @@ _MACHINE = (
 )
 _MACHINE_HEADS = tuple(head for head, _ in _MACHINE)
 # Blocks the harness puts before or after what was typed: cut away, the rest stays.
-_WRAPPER = re.compile(
+# (Patterns are texts: re keeps what it compiled, and most runs need none of them.)
+_WRAPPER = (
     r'<(system-reminder|ide_opened_file|ide_selection|ide_diagnostics|uploaded_files|new-diagnostics)\b[^<>]*>')
 # What 1.0.128 writes into a user row of its own when there is no such command.
-_NO_COMMAND = re.compile(r'Unknown slash command: [\w:.-]+\s*\Z')
-_TAG = {name: re.compile(r'<%s>(.*?)(?:</%s>|\Z)' % (name, name), re.S)
-        for name in ('command-name', 'command-message', 'command-args', 'bash-input', 'user-memory-input')}
-_BARE_COMMAND = re.compile(r'/[A-Za-z][\w.-]*(?::[\w.-]+)*(?=\s|$)')
+_NO_COMMAND = r'Unknown slash command: [\w:.-]+\s*\Z'
+_BARE_COMMAND = r'/[A-Za-z][\w.-]*(?::[\w.-]+)*(?=\s|$)'
 # Origins that are a person at the keyboard (or her voice, or her own channel).
 _HUMAN_ORIGINS = ('human', 'channel', 'voice-call', 'remote', 'suggestion')
 
 
 def _tag(name, text):
-    found = _TAG[name].search(text)
+    found = re.search(r'<%s>(.*?)(?:</%s>|\Z)' % (name, name), text, re.S)
     return found.group(1).strip() if found else ''
 
 
@@ -40,9 +39,10 @@ def strip_wrappers(text):
     """`text` without the blocks that the harness wraps around what a person typed."""
     if '<' not in text:
         return text
+    wrapper = re.compile(_WRAPPER)
     kept, at, start, open_ended = [], 0, 0, set()
     while True:
-        found = _WRAPPER.search(text, start)
+        found = wrapper.search(text, start)
         if found is None:
             break
         start, name = found.end(), found.group(1)
@@ -83,12 +83,12 @@ def classify_text(text):
                 return INJECTED, label, bare
     if bare.startswith(_RECAP_HEAD):
         return INJECTED, RECAP, bare
-    if bare.startswith('Unknown slash command: ') and _NO_COMMAND.match(bare):
+    if bare.startswith('Unknown slash command: ') and re.match(_NO_COMMAND, bare):
         return INJECTED, 'command_output', bare
     shown = strip_wrappers(text)
     if not shown.strip():
         return INJECTED, 'reminder', text
-    if shown.startswith('/') and _BARE_COMMAND.match(shown):
+    if shown.startswith('/') and re.match(_BARE_COMMAND, shown):
         return PROMPT, SLASH, shown
     return PROMPT, TYPED, shown
 

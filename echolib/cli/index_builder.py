@@ -35,7 +35,7 @@ def _build(args, out):
         if args.rebuild or store.stale:
             result = builder.rebuild(store, progress, wait=600.0)
         else:
-            result = builder.refresh(store, resolve_agent(args.agent), progress, wait=600.0)
+            result = builder.refresh(store, resolve_agent(args.agent), progress, wait=600.0, whole=True)
             if store.db is not None:
                 from ..index.upkeep import tidy
                 tidy(store, out.note)

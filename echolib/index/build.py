@@ -30,15 +30,16 @@ def load_price(folder):
     return pricing.load(folder).cost
 
 
-def refresh(store, agent=None, progress=None, wait=0.0, jobs=None, todo=None):
+def refresh(store, agent=None, progress=None, wait=0.0, jobs=None, todo=None, whole=False):
     """Bring an open store up to date; -> plan.Result.
 
     agent: only this agent's roots.  progress(done bytes, all bytes): called now and then.  wait: seconds to wait for
     another writer; when there still is one, nothing is written and the result says busy.  jobs: number of worker
     processes (None: as many as there are processors, at most four).  todo: a Plan made just now.
+    whole: see plan.make.
     """
     began = time.time()
-    todo = todo or plan.make(store.db, agent, folder=store.folder)
+    todo = todo or plan.make(store.db, agent, folder=store.folder, whole=whole)
     price_stale = plan.prices_changed(store.db, store.folder)
     if plan.nothing_to_do(todo) and not price_stale:
         return plan.Result(todo.known, 0, todo.found, 0, 0, [], time.time() - began, todo.problems, False)
@@ -46,7 +47,7 @@ def refresh(store, agent=None, progress=None, wait=0.0, jobs=None, todo=None):
         return plan.Result(todo.known, 0, todo.found, 0, 0, [], time.time() - began, todo.problems, True)
     try:
         # What another writer did meanwhile need not be done again.
-        todo = plan.make(store.db, agent, folder=store.folder)
+        todo = plan.make(store.db, agent, folder=store.folder, whole=whole)
         builder = Builder(store, progress, jobs)
         builder.run(todo, price_stale)
         total = store.db.execute('select count(*) from files').fetchone()[0]
@@ -426,7 +427,7 @@ def rebuild(store, progress=None, wait=20.0, jobs=None):
         os.makedirs(folder, 0o700)
         fresh = Store(folder, store.note)
         fresh.open()
-        todo = plan.make(fresh.db, folder=store.folder)
+        todo = plan.make(fresh.db, folder=store.folder, whole=True)
         builder = Builder(fresh, progress, jobs, store.folder)
         builder.run(todo)
         total = fresh.db.execute('select count(*) from files').fetchone()[0]

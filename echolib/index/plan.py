@@ -29,8 +29,12 @@ def configured(environ=os.environ):
     return [(adapter, root) for adapter in registry.ADAPTERS for root in adapter.roots(environ)]
 
 
-def make(db, agent=None, environ=os.environ, folder=None):
-    """-> Plan of what a build must do. agent: look at this agent's roots only; folder: our own, for its archive."""
+def make(db, agent=None, environ=os.environ, folder=None, whole=False):
+    """-> Plan of what a build must do.
+
+    agent: look at this agent's roots only.  folder: our own, for its archive.  whole: look at the archive's files too when
+    nothing else has changed (only we write there).
+    """
     known = {}
     for number, path, size, mtime in db.execute('select id, path, size, mtime_ns from files'):
         known[path if path.__class__ is str else paths.restored(path)] = (number, size, mtime)
@@ -48,7 +52,10 @@ def make(db, agent=None, environ=os.environ, folder=None):
             elif row[1] != size or row[2] != mtime:
                 changed.append((adapter, root, group, Source(path, role, chain, session, size, mtime), row[0]))
     kept, archives = set(), {}
-    if folder is not None and os.path.isdir(os.path.join(folder, 'archive')):
+    packed = os.path.join(folder or '', 'archive', '')
+    gone_before = dict((path, left.pop(path)) for path in [p for p in left if p.startswith(packed)]) if folder is not None and left else {}
+    if folder is not None and (whole or new or left) and os.path.isdir(packed):
+        left.update(gone_before)
         from . import archive
         archives = dict((where, root) for _, root, where in archive.roots(folder, all_roots))
         kept = _archived(archive.roots(folder, all_roots), agent, known, left, new, changed, problems)

@@ -106,21 +106,18 @@ def as_question(query):
 
 _MONTHS = ('january', 'february', 'march', 'april', 'may', 'june', 'july', 'august', 'september', 'october', 'november',
            'december')
-_DATES = (
-    re.compile(r'(?:(\d{4})\s*\u5e74\s*)?(?<!\d)(\d{1,2})\s*[\u6708\uc6d4]\s*(?:(\d{1,2})\s*[\u65e5\u53f7\u865f\uc77c]?)?'),
-    re.compile(r'(?<![\d-])(\d{4})-(\d{1,2})(?:-(\d{1,2}))?(?![\d-])'),
-)
-_DAY_MONTH = re.compile(r'(?<!\d)(?:(\d{1,2})(?:st|nd|rd|th)?(?: of)? )?(%s)\.?(?: (\d{1,2})(?:st|nd|rd|th)?(?!\d))?(?:,? (\d{4}))?'
-                        % '|'.join(m[:3] + '(?:' + m[3:] + ')?' for m in _MONTHS), re.I)
-
-
 def dates_in(text):
     """-> tuple of (year or None, month, day or None) of the dates a question names, in digits, Chinese or English."""
+    numbers = (
+        re.compile('(?:(\\d{4})\\s*\u5e74\\s*)?(?<!\\d)(\\d{1,2})\\s*[\u6708\uc6d4]\\s*(?:(\\d{1,2})\\s*[\u65e5\u53f7\u865f\uc77c]?)?'),
+        re.compile(r'(?<![\d-])(\d{4})-(\d{1,2})(?:-(\d{1,2}))?(?![\d-])'))
+    names = re.compile(r'(?<!\d)(?:(\d{1,2})(?:st|nd|rd|th)?(?: of)? )?\b(%s)\b\.?(?: (\d{1,2})(?:st|nd|rd|th)?(?!\d))?(?:,? (\d{4}))?'
+                       % '|'.join(m[:3] + '(?:' + m[3:] + ')?' for m in _MONTHS), re.I)
     out = []
-    for form in _DATES:
+    for form in numbers:
         for year, month, day in form.findall(text):
             out.append((int(year) if year else None, int(month), int(day) if day else None))
-    for before, name, after, year in _DAY_MONTH.findall(text):
+    for before, name, after, year in names.findall(text):
         if name.lower() == 'may' and not (before or after or year) or not (before or after or year or len(name) > 3):
             continue
         month = [m[:3] for m in _MONTHS].index(name.lower()[:3]) + 1

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections import namedtuple
 from math import log
 
-from . import matching, ranking, schema, vocabulary
+from . import matching, schema
 from .seniority import age
 from .query import alternatives_expression, as_question, with_forms
 
@@ -139,6 +139,7 @@ class Searcher(object):
     def _other_words(self, query, options):
         """Yield (changed query, what to say) for a query that nothing holds as typed: other forms of its words, a spelling
         that the index knows, longer words that hold it, and the characters of an unspaced script apart."""
+        from . import vocabulary
         forms = query._replace(terms=[tuple(with_forms(t) for t in alternatives) for alternatives in query.terms])
         if forms.terms != query.terms:
             yield forms, 'with other forms of these words'
@@ -200,6 +201,7 @@ class Searcher(object):
 
     def _answer_question(self, query, tables, options):
         """-> Answer: messages ranked by how much of the question they hold (see ranking)."""
+        from . import ranking
         found = [self._documents(alternatives, tables, options, False) for alternatives in query.terms]
         lists, counts, sizes = [], [], {}
         for docs in found:
@@ -258,6 +260,7 @@ class Searcher(object):
 
     def _on_days(self, dates, options):
         """-> documents of prompts and replies of the days a question names, at most READ."""
+        from . import ranking
         out = set()
         for shard, (number, db, end) in enumerate(self.shards):
             span = db.execute('select min(time), max(time) from docs where time > 0').fetchone()

@@ -188,7 +188,7 @@ def prune(store, gone=False):
     finally:
         store.unlock()
     before = store.db.execute('select count(*) from files').fetchone()[0]
-    build.refresh(store, wait=10.0)
+    build.refresh(store, wait=10.0, todo=plan.make(store.db, folder=store.folder, whole=True), whole=True)
     tidy(store, lambda text: None)
     return {'files': max(0, before - store.db.execute('select count(*) from files').fetchone()[0]), 'archived': archived}
 
