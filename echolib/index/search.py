@@ -16,7 +16,7 @@ _WEIGHTS = {schema.TITLE: 1.25, schema.PROMPT_DOC: 1.1, schema.REPLY_DOC: 1.0, s
             schema.RECAP_DOC: 0.5, schema.ATTACHED_DOC: 0.4, schema.TASK_DOC: 0.4, schema.ERROR_DOC: 0.4,
             schema.CALL_DOC: 0.4, schema.RESULT_DOC: 0.35, schema.INJECTED_DOC: 0.2}
 # Documents that are ranked exactly; the rest is ordered by bm25 alone.
-_CANDIDATES = 400
+_CANDIDATES = 250
 # Up to this many documents are looked up one by one.
 _FEW = 300
 # All of a file's documents are compared with its copies' where it holds at most this many.
@@ -54,7 +54,7 @@ class Searcher(object):
     def __init__(self, db, shards, texts):
         self.db, self.shards, self.texts = db, shards, texts
         self._ranges = self._of_file = None
-        self._file_of = {}
+        self._file_of, self._rows = {}, {}
         self.rivals = set(row[0] for row in db.execute('select distinct file from rivals'))
         self.copied = set(row[0] for row in db.execute('select id from sessions where copy_of is not null'))
         self.history = set(row[0] for row in db.execute("select id from files where role = 'history'"))
@@ -231,6 +231,7 @@ class Searcher(object):
         if query.dates:
             chosen |= self._on_days(query.dates, options)
         first = sorted(chosen, key=lambda d: (-ranks.get(d, 0.0), -question.score_unread(*d), d))
+        self._load(first)
         scores, held = {}, {}
         for doc in first[:ranking.READ] if options.limit else first:
             scores[doc], held[doc] = question.score_text(self._text(*doc))
@@ -380,8 +381,27 @@ class Searcher(object):
         return self.texts.text(row[0], row[2], row[3], row[4]) if row is not None else ''
 
     def _doc(self, shard, number):
-        return self.shards[shard][1].execute(
-            'select file, line, offset, length, part, kind, time, ident from docs where id = ?', (number,)).fetchone()
+        """-> (file, line, offset, length, part, kind, time, ident) of a document, None when it is gone."""
+        key = (shard, number)
+        if key not in self._rows:
+            self._load([key])
+        return self._rows[key]
+
+    def _load(self, docs):
+        """Look up the rows of many documents at once."""
+        wanted = {}
+        for shard, number in docs:
+            if (shard, number) not in self._rows:
+                wanted.setdefault(shard, []).append(number)
+        for shard, numbers in wanted.items():
+            db = self.shards[shard][1]
+            for at in range(0, len(numbers), 500):
+                some = numbers[at:at + 500]
+                for number in some:
+                    self._rows[shard, number] = None
+                for row in db.execute('select id, file, line, offset, length, part, kind, time, ident from docs where id in (%s)'
+                                      % ','.join('%d' % n for n in some)):
+                    self._rows[shard, row[0]] = row[1:]
 
     def _file(self, shard, number):
         if self._ranges is not None:
@@ -408,7 +428,7 @@ class Searcher(object):
         """
         if not self.rivals:
             return {}
-        same = {}
+        suspects, same = {}, {}
         for place in set().union(*found):
             shard = place[1]
             for docs in found:
@@ -417,8 +437,11 @@ class Searcher(object):
                         few = len(inside) <= _FEW_IN_FILE
                         for number in inside:
                             if few or (shard, number) in chosen:
-                                row = self._doc(shard, number)
-                                same.setdefault((row[7], row[5], row[4]), {})[shard, number] = file
+                                suspects[shard, number] = file
+        self._load(suspects)
+        for doc, file in suspects.items():
+            row = self._doc(*doc)
+            same.setdefault((row[7], row[5], row[4]), {})[doc] = file
         out, ages = {}, {}
         for group in same.values():
             if len(group) < 2:
@@ -491,6 +514,8 @@ class Searcher(object):
         weights = [log(1.0 + everywhere / (1.0 + sum(len(ids) for ids in docs.values()))) for docs in found]
         depth = dict((s, sum(1 for one in sessions if s in one)) for s in answering) if partial else {}
         exact = len(chosen) <= 8 * _CANDIDATES or options.recent
+        if exact:
+            self._load(chosen)
         rows = []
         for shard, number in chosen:
             session = self.session_of(self._file(shard, number))
