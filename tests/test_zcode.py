@@ -11,8 +11,9 @@ import sys
 
 import pytest
 
+import folding
+from folding import photograph
 from helpers import FIXTURES, shared
-from echolib import analysis
 from echolib.adapters import registry, zcode, zcode_db, zcode_usage
 from echolib.base import sqlite_ro
 from echolib.base.errors import EchoError
@@ -50,68 +51,28 @@ def root(tmp_path):
     return path
 
 
-def photograph(top):
-    out = {}
-    for where, folders, files in os.walk(top):
-        for name in folders + files:
-            path = os.path.join(where, name)
-            stat = os.lstat(path)
-            out[path] = (stat.st_mode, stat.st_size, stat.st_mtime_ns)
-    return out
-
-
 def events(source, coverage=None, state=None):
-    return [event for some in zcode.read(source, coverage or Coverage(source.path), state=state) for event in some]
+    return folding.events(zcode, source, coverage, state)
 
 
 def numbers(session, roles=('main', 'agent', 'loose')):
-    """Return (shared keys of a session, models, profile of its first file, coverage)."""
-    facts, profiles, total = {}, [], Coverage()
-    for source in session.sources:
-        if source.role not in roles:
-            continue
-        one, coverage = analysis.FileAnalysis(), Coverage(source.path)
-        if source.role != 'main':
-            one.add_agent(source.chain)
-        for event in events(source, coverage):
-            one.add(event)
-        total.add(coverage)
-        facts.update(one.facts)
-        profiles.append(one.profile)
-    tally = {}
-    for fact in facts.values():
-        analysis.apply(tally, fact, 1)
-    return analysis.shared_keys(tally), analysis.models_of(tally), profiles[0], total
+    return folding.numbers(zcode, session, roles)
 
 
 def sessions(root, problems=None):
-    return dict((s.id, s) for s in zcode.discover(root, [] if problems is None else problems))
+    return folding.sessions(zcode, root, problems)
 
 
 @pytest.mark.parametrize('sid', sorted(EXPECTED['sessions']))
 def test_session(root, sid):
     expected = EXPECTED['sessions'][sid]
-    keys, models, profile, coverage = numbers(sessions(root)[sid])
-    found = dict((name, keys.get(name)) for name in expected if name in keys)
-    found.update(models=dict((m, row['api_calls']) for m, row in models.items()), title=profile.get('ai-title', ''),
-                 project=profile.get('cwd', ''), first_prompt=profile.get('first_prompt', ''), parse_errors=coverage.parse_errors,
-                 unknown_records=coverage.unknown_records)
-    if 'own' in expected:
-        own = numbers(sessions(root)[sid], ('main',))[0]
-        found['own'] = dict((name, own[name]) for name in expected['own'])
-    assert found == expected
+    assert folding.found_for(zcode, sessions(root)[sid], expected) == expected
 
 
 def test_everything_together(root):
     problems = []
-    total = {'api_calls': 0, 'sessions': 0, 'tokens': {}}
-    for session in zcode.discover(root, problems):
-        keys, _, _, coverage = numbers(session)
-        total['sessions'] += 1 if coverage.lines - coverage.parse_errors > 0 else 0
-        total['api_calls'] += keys['api_calls']
-        for bucket, amount in keys['tokens'].items():
-            total['tokens'][bucket] = total['tokens'].get(bucket, 0) + amount
-    assert (total, problems) == (EXPECTED['all'], [])
+    assert folding.added_up(zcode, zcode.discover(root, problems)) == EXPECTED['all']
+    assert problems == []
 
 
 @pytest.mark.parametrize('needle', sorted(EXPECTED['needles']))

@@ -12,6 +12,8 @@ NAME = 'opencode'
 PARSER_VERSION = 1
 GROWS = False
 CLEANED = False
+# Which session of the JSON tree is a subagent's only its file tells.
+PLACED_BY_HEAD = True
 STORES = (
     Store('opencode.db.v1', 'opencode.db, opencode-<channel>.db', True, 'sessions, messages and their parts'),
     Store('opencode.storage_json.v1', 'storage/session/<project>/<session>.json', True,
@@ -96,20 +98,11 @@ def entries(root, problems):
     return found
 
 
-def family(sid, found):
-    """-> the id of the session at the top of a session's family. found: see entries."""
-    seen = [sid]
-    while sid in found and found[sid].parent and found[sid].parent not in seen:
-        sid = found[sid].parent
-        seen.append(sid)
-    return sid
-
-
 def scan(root, problems):
     """Yield (path, size, mtime_ns, role, chain, session, folder) of every session and subagent under a root.
 
     By a few counts asked of the databases; by listing and stat of the JSON tree. size stands for the number of rows,
-    mtime_ns for the session's own last change. problems: list that gets (path, reason) for each folder that cannot be
+    mtime_ns for the session's own last change. A subagent in the JSON tree is called main: head() knows better. problems: list that gets (path, reason) for each folder that cannot be
     listed and each database that cannot be read; a missing root is one. Sessions without a message are left out.
     """
     if not os.path.isdir(root):
@@ -119,10 +112,13 @@ def scan(root, problems):
             problems.append((root, error.strerror or str(error)))
         return
     found = entries(root, problems)
+    if not found:
+        return
+    from .opencode_db import top_of
     for sid in sorted(found):
         entry = found[sid]
         if entry.size:
-            top = family(sid, found)
+            top = top_of(sid, lambda one: found[one].parent if one in found else '')
             yield (entry.path, entry.size, entry.mtime_ns, 'main' if top == sid else 'agent', '' if top == sid else sid, top, '')
 
 
@@ -139,6 +135,9 @@ def discover(root, problems):
         where = os.path.dirname(path)
         if where in shares:
             size = size * os.path.getsize(where) // shares[where]
+        else:
+            facts = head(path)
+            role, chain, session = facts['role'], facts['chain'], facts['session']
         trees.setdefault(session, []).append(Source(path, role, chain, session, size, mtime))
     for session, files in trees.items():
         files.sort(key=lambda f: (f.role != 'main', f.path))
@@ -170,8 +169,15 @@ def session_at(path):
 
 
 def head(path, also=()):
-    """-> {'session': id} of a session's path. (No file of this agent is loose.)"""
-    return {'session': place_of(path)[2]}
+    """-> {'session': id at the top of its family, 'role': main or agent, 'chain': its own id where it is a subagent}."""
+    database, _, sid = place_of(path)
+    if database:
+        from .opencode_db import top
+        above = top(database, sid)
+    else:
+        from .opencode_tree import top
+        above = top(path, sid)
+    return {'session': above, 'role': 'main' if above == sid else 'agent', 'chain': '' if above == sid else sid}
 
 
 def _reader(source, coverage, state):
@@ -190,7 +196,9 @@ def read(source, coverage, offset=0, line=0, state=None):
     OSError where the database or the session's file cannot be read.
     """
     with _reader(source, coverage, state) as reader:
-        yield reader.session()
+        said = reader.session()
+        if said:
+            yield said
         for events in reader.records():
             yield events
 

@@ -243,7 +243,7 @@ def session_at(path):
     else:
         sid = name[:-len(_LOG)] if name.endswith(_LOG) else name[:-6]
         top, sessions = os.path.dirname(above), above
-        if os.path.basename(above) in ('stats', sid):
+        if os.path.basename(above) in ('subagents', sid):
             sessions, top = os.path.dirname(above), os.path.dirname(os.path.dirname(above))
     inside = os.path.basename(os.path.dirname(top)) == 'projects'
     root, folder = (os.path.dirname(os.path.dirname(top)), os.path.basename(top)) if inside else (top, '')

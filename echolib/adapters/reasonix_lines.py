@@ -4,12 +4,12 @@ Beside a conversation lie the facts that its lines lack: name.meta.json (0.x, su
 """
 import os
 
-from ..events import COMPACTION, DECLINED, ERROR, INJECTED, META, OK, PROMPT, RECAP, REPLY, THINKING, TOOL_CALL, TOOL_RESULT, TYPED, USAGE
+from ..events import COMPACTION, DECLINED, ERROR, INJECTED, OK, PROMPT, RECAP, REPLY, THINKING, TOOL_CALL, TOOL_RESULT, TYPED, USAGE
 from ..events import Compaction, ToolResult
-from ..records import Record, parse_line, read_records
+from ..records import parse_line, read_records
 from . import reasonix_ledger
 from .reasonix_parse import Names, Parser, time_of
-from .values import content_text, count, decoded, first, images, inner, tool_input, usage, word
+from .values import content_text, count, first, images, inner, tool_input, usage, word
 
 _LOG = '.events.jsonl'
 _MOST_FORKS = 32
@@ -241,8 +241,11 @@ def dated(name):
     digits = name.rpartition('-')[2]
     if len(digits) not in (12, 14) or not digits.isdigit() or digits[:2] != '20':
         return None
+    parts = tuple(int(digits[a:b] or 0) for a, b in ((0, 4), (4, 6), (6, 8), (8, 10), (10, 12), (12, 14)))
+    if not (1 <= parts[1] <= 12 and 1 <= parts[2] <= 31 and parts[3] < 24 and parts[4] < 60 and parts[5] < 60):
+        return None
     import time
     try:
-        return int(time.mktime(tuple(int(digits[a:b] or 0) for a, b in ((0, 4), (4, 6), (6, 8), (8, 10), (10, 12), (12, 14))) + (0, 0, -1))) * 1000
+        return int(time.mktime(parts + (0, 0, -1))) * 1000
     except (ValueError, OverflowError):
         return None

@@ -1,8 +1,8 @@
 """The list of agents; the one place that names them all."""
-from . import claude, codex, grok, kimi, reasonix, zcode
+from . import claude, codex, grok, kimi, opencode, reasonix, workbuddy, zcode
 
 # Those whose files lie as another's do come before that one: detection asks in this order.
-ADAPTERS = (zcode, reasonix, claude, grok, kimi, codex)
+ADAPTERS = (zcode, workbuddy, reasonix, claude, grok, kimi, codex, opencode)
 # Other names that --agent takes.
 ALIASES = {'claude-code': 'claude', 'claude_code': 'claude', 'kimi': 'kimi_code', 'trae': 'trae_cn', 'dimcode': 'dim'}
 

@@ -219,7 +219,7 @@ def _text(args, out, asked, answer, rows, clean):
         group[1].append(hit)
     budget = args.budget or 1 << 60
     used = len(_headline(args, answer)) + 1
-    shown = 0
+    shown, blocks = 0, []
     first_ref = None
     for session, hits in groups:
         row = rows[session] if session is not None else _remembered(asked, hits[0])
@@ -237,16 +237,16 @@ def _text(args, out, asked, answer, rows, clean):
             lines.extend(_around(args, asked, row, source, hit, clean))
             if hit.copies:
                 lines.append('    also in %s' % ', '.join(ids[rows[c].sid] for c in hit.copies[:4] if c in rows))
-        block = texts.fence('%s%s\n%s' % (title, marks, '\n'.join(lines)), row.sid, '%s, %s, %s' % (
-            when(hits[0].time or row.modified, asked.now, asked.zone), row.agent, clean.line(row.project)))
-        if used + len(block) + 1 > budget - 150:
-            if not shown:
-                block = texts.fence(title[:max(20, budget - 400)], row.sid, when(row.modified, asked.now, asked.zone))
-            else:
-                break
-        out.line(block)
+        block = '%s  %s  %s  %s\n  %s%s\n%s' % (
+            row.sid, when(hits[0].time or row.modified, asked.now, asked.zone), row.agent, clean.line(row.project), title, marks,
+            '\n'.join(lines))
+        if used + len(block) + 1 > budget - 420 and blocks:
+            break
+        blocks.append(block[:max(200, budget - used - 420)])
         used += len(block) + 1
         shown += 1
+    if blocks:
+        out.line(texts.fence('\n'.join(blocks), 'several' if len(blocks) > 1 else 'one', when(asked.now, asked.now, asked.zone)))
     if shown < len(groups):
         tail = '%d more sessions left out to stay within %d characters (--budget 0 shows all).' % (len(groups) - shown, args.budget)
         out.line(tail)

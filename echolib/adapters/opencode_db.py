@@ -1,0 +1,209 @@
+"""OpenCode's database: which sessions it holds, what tells that one of them changed, and the messages of one of them.
+
+Tables and columns have come and gone from build to build, so each is asked for before it is named.
+"""
+import os
+from collections import namedtuple
+from contextlib import contextmanager
+from zlib import crc32
+
+from ..base import sqlite_ro
+from ..base.clock import parse_time
+from .opencode_parse import Parser, bills, identity, is_copy
+from .values import decoded, word
+
+# A session as found. path: where to read it; parent: its parent's id or ''; size, mtime_ns: change whenever it does; size
+# is 0 for a session without a message.
+Entry = namedtuple('Entry', 'path parent size mtime_ns')
+_SESSION = ('id', 'parent_id', 'project_id', 'directory', 'title', 'version', 'revert', 'time_created', 'time_updated')
+# A row counts as this many bytes.
+_ROW_BYTES = 700
+# The last message of a session this recent is looked at part by part: parts are written in place while it is made.
+_RECENT = 24 * 3600 * 1000
+# What an event's offset names: its low bit, the rest is a row id.
+SESSION, MESSAGE = 0, 1
+
+
+def _have(db, path):
+    """-> {table: its columns} of the tables that are read."""
+    have = dict((table, sqlite_ro.columns(db, table)) for table in ('session', 'message', 'part', 'project'))
+    if not (have['session'] and have['message']):
+        if db.execute('select count(*) from sqlite_master').fetchone()[0]:
+            raise sqlite_ro.Unreadable(path, 'the database holds none of the tables this version knows (session, message, part)')
+        return None
+    if 'id' not in have['session'] or not set(('id', 'session_id', 'data')) <= set(have['message']):
+        raise sqlite_ro.Unreadable(path, 'the tables of the database have columns this version does not know')
+    if not set(('message_id', 'data')) <= set(have['part']):
+        have['part'] = ()
+    return have
+
+
+def entries(path):
+    """-> {session id: Entry} of a database. Raises sqlite_ro.Unreadable."""
+    with sqlite_ro.held(path) as db:
+        have = _have(db, path)
+        if have is None:
+            return {}
+        sessions = db.execute('select %s from session' % sqlite_ro.fields(have['session'], _SESSION)).fetchall()
+        # Both from indexes alone. The row ids are summed because tidying a database up may give rows new ones.
+        counted = {}
+        for table in ('message', 'part'):
+            if 'session_id' in have[table]:
+                for row in db.execute('select session_id, count(*), total(rowid) from %s group by session_id' % table):
+                    counted.setdefault(row[0], []).append(row[1:])
+        changed = max(stat[1] for stat in sqlite_ro.state(path) if stat) // 1000000
+        out = {}
+        for row in sessions:
+            sid = row[0]
+            if type(sid) is not str or not sid or '/' in sid or os.sep in sid:
+                continue
+            time = max(parse_time(row[7]) or 0, parse_time(row[8]) or 0)
+            rows = counted.get(sid, ())
+            said = repr(row) + repr(rows)
+            if rows:
+                updated, parts = _last(db, have, sid, time >= changed - _RECENT)
+                time, said = max(time, updated), said + repr((updated, parts))
+            out[sid] = Entry(os.path.join(path, sid), word(row[1]), _ROW_BYTES * int(sum(one[0] for one in rows)),
+                             time * 1000000 + crc32(said.encode('utf-8', 'replace')) % 1000000)
+        return out
+
+
+def _last(db, have, sid, closely):
+    """-> (time of the last change of a session's last message, what its parts say of theirs where it is looked at closely)."""
+    if not set(('time_created', 'time_updated')) <= set(have['message']):
+        return 0, None
+    row = db.execute('select id, time_updated from message where session_id = ? order by time_created desc, id desc limit 1', (sid,)).fetchone()
+    if row is None:
+        return 0, None
+    parts = None
+    if closely and 'time_updated' in have['part']:
+        parts = db.execute('select max(time_updated), total(length(data)) from part where message_id = ?', (row[0],)).fetchone()
+    return parse_time(row[1]) or 0, parts
+
+
+@contextmanager
+def reading(source, coverage, state):
+    """Give a Reader of the session a Source names."""
+    path, sid = os.path.split(source.path)
+    with sqlite_ro.held(path) as db:
+        yield Reader(db, path, sid, Parser('' if source.role == 'main' else source.chain, coverage, state))
+
+
+class Reader(object):
+    """Reads one session of an open database."""
+
+    def __init__(self, db, path, sid, parser):
+        self.db, self.sid, self.parser, self.coverage = db, sid, parser, parser.coverage
+        self.have = _have(db, path)
+
+    def session(self):
+        """-> list of Events of the session's own row."""
+        row = self._row()
+        if row is None:
+            return []
+        directory = word(row[4])
+        if not directory and set(('id', 'worktree')) <= set(self.have['project']):
+            directory = word((self.db.execute('select worktree from project where id = ?', (row[3],)).fetchone() or ('',))[0])
+        return self.parser.session({'directory': directory, 'title': row[5], 'version': row[6], 'created': row[8]}, row[0] * 2 + SESSION)
+
+    def _row(self):
+        if self.have is None:
+            return None
+        return self.db.execute('select rowid, %s from session where id = ?' % sqlite_ro.fields(self.have['session'], _SESSION),
+                               (self.sid,)).fetchone()
+
+    def records(self):
+        """Yield lists of Events, one a message, in order."""
+        for number, ident, created, data, parts in self._messages():
+            coverage = self.coverage
+            coverage.lines += 1 + len(parts)
+            coverage.line += 1
+            if data is None:
+                coverage.damage(coverage.line, 'a message that is no JSON object')
+                yield []
+            else:
+                yield self.parser.message(ident, data, created, parts, coverage.line, number * 2 + MESSAGE)
+
+    def _messages(self, number=None):
+        """Yield (row id, id, time created, data, parts) of the session's messages in order, or of one; data and a part are
+        None where they are no JSON objects. The coverage's offset grows by what was read."""
+        if self.have is None:
+            return
+        have = self.have['message']
+        order = ', '.join([name for name in ('time_created', 'id') if name in have])
+        sql = 'select rowid, %s from message where session_id = ?' % sqlite_ro.fields(have, ('id', 'time_created'))
+        values = (self.sid,)
+        if number is not None:
+            sql += ' and rowid = ?'
+            values += (number,)
+        for row, ident, created in self.db.execute('%s order by %s' % (sql, order), values).fetchall():
+            raw = self.db.execute('select data from message where rowid = ?', (row,)).fetchone()[0]
+            parts = []
+            if self.have['part']:
+                parts = [one for one, in self.db.execute('select data from part where message_id = ? order by %s' % (
+                    'id' if 'id' in self.have['part'] else 'rowid'), (ident,))]
+            self.coverage.offset += sum(len(one) for one in [raw] + parts if one.__class__ in (str, bytes))
+            yield row, word(ident) or 'row%d' % row, created, _object(raw), [_object(one) for one in parts]
+
+    def at(self, offset):
+        """-> list of Events of the record that an offset names, [] when it is no longer this session's."""
+        if offset % 2 == SESSION:
+            return self.session()
+        for _, ident, created, data, parts in self._messages(offset // 2):
+            return self.parser.message(ident, data, created, parts, 0, offset) if data is not None else []
+        return []
+
+    def bills(self):
+        """-> rows of what the client says the session's calls took and cost."""
+        return [row for _, _, _, data, parts in self._messages() if data is not None for row in bills(self.sid, data, _whole(parts))]
+
+    def reverted(self):
+        """-> ids of the messages behind the one the person went back to; they go when the session goes on."""
+        row = self._row()
+        return reverted(_object(row[7]) if row else None, self._messages())
+
+    def copied(self):
+        """-> number of messages that a fork copied."""
+        return sum(1 for _, ident, _, data, _ in self._messages() if data is not None and is_copy(ident, data))
+
+
+def reverted(mark, messages):
+    """-> ids (see identity) of the messages that a session's `revert` (dict or None) takes back."""
+    first = word((mark or {}).get('messageID'))
+    if not first:
+        return set()
+    # Where only a part of the first one goes, that one stays.
+    return set(identity(data, _whole(parts), ident) for _, ident, _, data, parts in messages
+               if data is not None and (ident > first or ident == first and not mark.get('partID')))
+
+
+def top_of(sid, parent_of):
+    """-> the id of the session at the top of a family. parent_of(id) -> id or ''."""
+    seen = set()
+    while sid not in seen:
+        seen.add(sid)
+        above = parent_of(sid)
+        if not above:
+            break
+        sid = above
+    return sid
+
+
+def top(path, sid):
+    """-> the id of the session at the top of the family of one in a database."""
+    with sqlite_ro.held(path) as db:
+        if 'parent_id' not in sqlite_ro.columns(db, 'session'):
+            return sid
+        return top_of(sid, lambda one: word((db.execute('select parent_id from session where id = ?', (one,)).fetchone() or ('',))[0]))
+
+
+def _whole(parts):
+    return [part for part in parts if part is not None]
+
+
+def _object(raw):
+    """-> the dict in a data column, None for anything else."""
+    if type(raw) is bytes:
+        raw = raw.decode('utf-8', 'replace')
+    value = decoded(raw)
+    return value if type(value) is dict else None

@@ -1,0 +1,296 @@
+"""Looking back: past errors with what helped, who touched a file and why, what was decided.
+
+All three start from documents of the index and walk the documents around them (a file's documents are numbered in the
+order of its lines), so no transcript is read whole.
+"""
+import re
+from collections import namedtuple
+
+from ..index import schema
+from ..index.query import parse
+from ..index.search import TOOLS, Options
+
+# One past failure. count: how often it happened in this form; fix: the next call of the same kind that worked, or None;
+# reply: what the model said between; place: '' same session, 'project' another session of the same project.
+Failure = namedtuple('Failure', 'hit call error count fix reply place')
+Touch = namedtuple('Touch', 'hit what path prompt prompt_hit')
+Decision = namedtuple('Decision', 'hit kind question answer')
+
+# How far behind a failure its remedy is looked for, in documents.
+_AHEAD = 120
+# So many calls of other sessions are looked at for it.
+_ELSEWHERE = 25
+_QUESTIONS = {'askuserquestion': 'question', 'ask_user_question': 'question', 'ask_user': 'question',
+              'request_user_input': 'question', 'exitplanmode': 'plan', 'exit_plan_mode': 'plan'}
+_FOLDS = (
+    (re.compile(r'\x1b\[[0-9;]*m'), ''),
+    (re.compile(r'\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b', re.I), 'ID'),
+    (re.compile(r'\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?Z?\b'), 'TIME'),
+    (re.compile(r'\b(?=[0-9a-f]*\d)[0-9a-f]{7,64}\b', re.I), 'HASH'),
+    (re.compile(r'0x[0-9a-f]+', re.I), 'HEX'),
+    (re.compile(r'(?:[A-Za-z]:)?(?:[\\/][\w.@+~-]+){2,}'), 'PATH'),
+    (re.compile(r'\d+(\.\d+)?'), 'N'),
+    (re.compile(r'\s+'), ' '),
+)
+_WRAPPERS = frozenset('sudo time timeout env nice nohup command exec xargs uv poetry pipenv npx bunx pnpm yarn npm run python python3 -m'.split())
+
+
+def normalise(text):
+    """-> an error text with paths, numbers, hashes, ids and times folded, so that one error in other clothes is the same."""
+    text = text[:2000].lower()
+    for pattern, what in _FOLDS:
+        text = pattern.sub(what, text)
+    return text.strip()[:300]
+
+
+def call_kind(name, given):
+    """-> what makes two tool calls the same kind: the tool, and its program (a shell's) or its file."""
+    if isinstance(given, dict):
+        command = given.get('command') or given.get('cmd')
+        if isinstance(command, list):
+            command = ' '.join(str(c) for c in command)
+        if isinstance(command, str):
+            return name, program(command)
+        for field in ('file_path', 'notebook_path', 'path', 'target_file', 'url', 'skill', 'subagent_type'):
+            if isinstance(given.get(field), str):
+                return name, given[field]
+    return name, ''
+
+
+def program(command):
+    """-> the program a shell line runs: what stands behind `cd x &&`, assignments and wrappers."""
+    last = [p for p in re.split(r'&&|;|\|\|', command) if p.strip() and not p.strip().startswith('cd ')]
+    words = (last[0] if last else command).split()
+    for at, word in enumerate(words):
+        if '=' in word.split('/')[0] and not word.startswith('-') or word in _WRAPPERS or word.replace('.', '').isdigit():
+            continue
+        return word.rsplit('/', 1)[-1]
+    return words[0] if words else ''
+
+
+class Lookback(object):
+    """Answers over an opened index. searcher: a Searcher; catalog: a Catalog; allowed: set of session ids or None."""
+
+    def __init__(self, searcher, catalog, allowed=None, since=None, until=None):
+        self.searcher, self.catalog, self.allowed = searcher, catalog, allowed
+        self.since, self.until = since, until
+        self.texts = searcher.texts
+        self.projects = {}
+
+    def _options(self, kinds):
+        return Options(self.allowed, kinds, self.since, self.until, True, False, 0, 0, False, {}, None, frozenset())
+
+    def _newest(self, kinds, most):
+        """-> the newest documents of some kinds: [(shard, id)]."""
+        found = []
+        where, values = self.searcher._filter(TOOLS, self._options(kinds))
+        for shard, (number, db, end) in enumerate(self.searcher.shards):
+            for doc, file, time in db.execute('select d.id, d.file, d.time from docs d where d.id < ?%s order by d.time desc limit %d'
+                                              % (where, most), [end] + values):
+                if self.searcher._allowed(file, self._options(kinds)):
+                    found.append((time or 0, shard, doc))
+        found.sort(reverse=True)
+        return [(shard, doc) for _, shard, doc in found[:most]]
+
+    def _matching(self, text, kinds, most, first=''):
+        """-> documents of some kinds that hold the words of `text` (and the token `first`), newest first, at most `most`."""
+        query = parse(text)
+        if not query.terms and not first:
+            return self._newest(kinds, most)
+        terms = list(query.terms)
+        if first:
+            terms = list(parse(first).terms) + terms
+        options = self._options(kinds)
+        sets = []
+        for alternatives in terms:
+            docs = self.searcher._documents(alternatives, [TOOLS], options, True)
+            sets.append(set((place[1], n) for place, ids in docs.items() for n in ids))
+        held = {}
+        for one in sets:
+            for doc in one:
+                held[doc] = held.get(doc, 0) + 1
+        need = len(sets) if not query.question else max(1, (len(sets) + 1) // 2)
+        best = [doc for doc, n in held.items() if n >= need]
+        self.searcher._load(best)
+        best.sort(key=lambda d: (-held[d], -(self.searcher._doc(*d)[6] or 0), d))
+        return best[:most]
+
+    def _event(self, shard, number):
+        row = self.searcher._doc(shard, number)
+        return (row, self.texts.event(row[0], row[2], row[3], row[4])) if row is not None else (None, None)
+
+    def _around(self, shard, file, number, kinds, ahead):
+        """-> ids of a file's documents of some kinds behind (ahead=True) or before a document, nearest first."""
+        sql = ('select id from docs where id > ? and id < ? and file = ? and kind in (%s) order by id' if ahead else
+               'select id from docs where id < ? and id > ? and file = ? and kind in (%s) order by id desc')
+        bound = number + _AHEAD if ahead else number - _AHEAD
+        return [r[0] for r in self.searcher.shards[shard][1].execute(sql % ','.join('%d' % k for k in kinds), (number, bound, file))]
+
+    def _call_of(self, shard, file, number, call_id):
+        for doc in self._around(shard, file, number, (schema.CALL_DOC,), False):
+            _, event = self._event(shard, doc)
+            if event is not None and event.id == call_id:
+                return event
+        return None
+
+    def errors(self, text, limit):
+        """-> list of Failures that match, newest first, the same error once."""
+        out, seen = [], {}
+        wanted = normalise(text) if text else ''
+        docs = self._matching(text, {schema.ERROR_DOC}, 60 * max(1, limit) if limit else 5000)
+        for shard, number in docs:
+            row, event = self._event(shard, number)
+            if event is None or event.kind != 'tool_result' or event.label != 'error':
+                continue
+            call = self._call_of(shard, row[0], number, event.data.call_id)
+            name = call.label if call is not None else 'tool'
+            key = (name, normalise(event.text))
+            if key in seen:
+                seen[key] = seen[key]._replace(count=seen[key].count + 1)
+                continue
+            if limit and len(seen) >= limit:
+                continue
+            seen[key] = self._failure(shard, row, number, event, call)
+        out = list(seen.values())
+        if wanted:
+            out.sort(key=lambda f: wanted not in normalise(f.error))
+        return out[:limit] if limit else out
+
+    def _failure(self, shard, row, number, event, call):
+        fix = reply = None
+        place = ''
+        if call is not None:
+            kind = call_kind(call.label, call.data)
+            replies, waiting = [], {}
+            for doc in self._around(shard, row[0], number, (schema.CALL_DOC, schema.RESULT_DOC, schema.REPLY_DOC), True):
+                found, later = self._event(shard, doc)
+                if later is None:
+                    continue
+                if later.kind == 'reply':
+                    replies.append(later.text)
+                elif later.kind == 'tool_call' and call_kind(later.label, later.data) == kind:
+                    waiting[later.id] = (found, later)
+                elif later.kind == 'tool_result' and later.data.call_id in waiting:
+                    found, fixed = waiting[later.data.call_id]
+                    fix = (found, fixed)
+                    break
+            if fix is not None:
+                reply = replies[0] if replies else None
+            else:
+                fix = self._elsewhere(row, kind)
+                place = 'project' if fix is not None else ''
+        return Failure(self._hit(shard, row, number), call, event.text, 1, fix, reply, place)
+
+    def _elsewhere(self, row, kind):
+        """-> (row, event) of the newest later call of a kind that worked in another session of the same project, or None."""
+        if not kind[1]:
+            return None
+        project = self.catalog.row(self.searcher.session_of(row[0])).project
+        sessions = self._of_project(project)
+        from ..index.query import _term
+        term = _term(kind[1], True)
+        if term is None or len(sessions) < 2:
+            return None
+        options = self._options({schema.CALL_DOC})._replace(sessions=sessions, since=row[6], until=None)
+        docs = self.searcher._documents((term._replace(literal=''),), [TOOLS], options, False)
+        found = [(place[1], n) for place, ids in docs.items() for n in ids]
+        self.searcher._load(found)
+        found.sort(key=lambda d: (-(self.searcher._doc(*d)[6] or 0), d))
+        for shard, number in found[:_ELSEWHERE]:
+            other, event = self._event(shard, number)
+            if event is None or other[0] == row[0] or event.kind != 'tool_call' or call_kind(event.label, event.data) != kind:
+                continue
+            for doc in self._around(shard, other[0], number, (schema.RESULT_DOC,), True):
+                _, result = self._event(shard, doc)
+                if result is not None and result.kind == 'tool_result' and result.data.call_id == event.id:
+                    return other, event
+        return None
+
+    def _of_project(self, project):
+        if project not in self.projects:
+            self.projects[project] = set(i for i, in self.catalog.db.execute('select id from sessions where project = ?', (project,)))
+        return self.projects[project]
+
+    def _hit(self, shard, row, number):
+        from ..index.search import Hit
+        return Hit(row[0], self.searcher.session_of(row[0]), row[1], row[2], row[3], row[4], row[5], row[6], 0.0, (), ())
+
+    def touched(self, path, limit):
+        """-> list of Touches: calls that edited or wrote a file (a path, or its last parts), newest first, one a session and turn."""
+        parts = path.replace('\\', '/').rstrip('/')
+        out, seen = [], set()
+        from ..index.query import _term
+        term = _term(parts, True)
+        if term is None:
+            return []
+        docs = self.searcher._documents((term._replace(literal=''),), [TOOLS], self._options({schema.CALL_DOC}), False)
+        found = [(place[1], n) for place, ids in docs.items() for n in ids]
+        self.searcher._load(found)
+        found.sort(key=lambda d: (-(self.searcher._doc(*d)[6] or 0), d))
+        for shard, number in found:
+            row, event = self._event(shard, number)
+            adapter = self.texts.file(row[0])[0] if row is not None else None
+            if event is None or not hasattr(adapter, 'files_of'):
+                continue
+            for what, name in adapter.files_of(event.label, event.data):
+                if what == 'read' or not _same_file(name, parts):
+                    continue
+                prompt, prompt_hit = self._prompt_before(shard, row, number)
+                key = (self.searcher.session_of(row[0]), prompt_hit.line if prompt_hit else None, name)
+                if key not in seen:
+                    seen.add(key)
+                    out.append(Touch(self._hit(shard, row, number), what, name, prompt, prompt_hit))
+            if limit and len(out) >= limit:
+                break
+        return out[:limit] if limit else out
+
+    def _prompt_before(self, shard, row, number):
+        found = self.searcher.shards[shard][1].execute(
+            'select max(id) from docs where file = ? and kind = ? and id < ?', (row[0], schema.PROMPT_DOC, number)).fetchone()[0]
+        if found is None:
+            return '', None
+        before, event = self._event(shard, found)
+        return (event.text if event is not None else ''), self._hit(shard, before, found)
+
+    def decisions(self, text, limit):
+        """-> list of Decisions: questions put to the person with the answer, and plans with their approval, newest first."""
+        out, seen = [], set()
+        docs = []
+        for name in _QUESTIONS:
+            docs += self._matching(text, {schema.CALL_DOC}, 40 * max(1, limit) if limit else 5000, name)
+        docs = sorted(set(docs), key=lambda d: (-(self.searcher._doc(*d)[6] or 0), d))
+        for shard, number in docs:
+            row, event = self._event(shard, number)
+            if event is None or event.kind != 'tool_call' or event.label.lower() not in _QUESTIONS or event.id in seen:
+                continue
+            seen.add(event.id)
+            answer = ''
+            for doc in self._around(shard, row[0], number, (schema.RESULT_DOC, schema.ERROR_DOC), True):
+                _, result = self._event(shard, doc)
+                if result is not None and result.kind == 'tool_result' and result.data.call_id == event.id:
+                    answer = ('declined: ' if result.label == 'declined' else '') + result.text
+                    break
+            out.append(Decision(self._hit(shard, row, number), _QUESTIONS[event.label.lower()], _question(event), answer))
+            if limit and len(out) >= limit:
+                break
+        return out
+
+
+def _same_file(name, wanted):
+    name = name.replace('\\', '/')
+    return name == wanted or name.endswith('/' + wanted.lstrip('./')) or wanted.endswith('/' + name.lstrip('./'))
+
+
+def _question(event):
+    """The question of a call as text: each question with its options, or the plan."""
+    given = event.data if isinstance(event.data, dict) else {}
+    questions = given.get('questions')
+    if isinstance(questions, list):
+        out = []
+        for one in questions:
+            if isinstance(one, dict):
+                labels = [str(o.get('label')) for o in one.get('options') or () if isinstance(o, dict) and o.get('label')]
+                out.append('%s%s' % (one.get('question') or one.get('header') or '', ' [%s]' % ' | '.join(labels) if labels else ''))
+        if out:
+            return '\n'.join(out)
+    return given.get('plan') or given.get('question') or event.text
