@@ -119,7 +119,7 @@ def find(args, asked, queries):
     answers = [searcher.search(q, wide) for q in queries]
     answer = answers[0] if len(answers) == 1 else merge_answers(answers, args.limit, args.per_session)
     from ..index.matching import pattern
-    terms = [t for q in queries for alternatives in q.terms for t in alternatives]
+    terms = [t for alternatives in list(answer.terms) + [a for q in queries for a in q.terms] for t in alternatives]
     patterns = [pattern(t) for t in terms]
     asked.patterns, asked.texts, asked.searcher = patterns, searcher.texts, searcher
     wanted = set(h.session for h in answer.hits if h.session is not None) | set(c for h in answer.hits for c in h.copies)

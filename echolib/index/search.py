@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections import namedtuple
 from math import log
 
+from ..base.fold import tokens
 from . import matching, schema
 from .seniority import age
 from .query import alternatives_expression, as_question, with_forms
@@ -35,8 +36,10 @@ Options = namedtuple('Options', 'sessions kinds since until tools injected per_s
 # copies: session row ids that hold the same message.
 Hit = namedtuple('Hit', 'file session line offset length part kind time score missing copies')
 
-# total: number of sessions that answer; partial: no session holds every term; notes: what to tell the reader.
-Answer = namedtuple('Answer', 'hits total partial notes')
+# total: number of sessions that answer; partial: no session holds every term; notes: what to tell the reader; terms: what
+# was looked for in the end (other forms, another spelling, ...).
+Answer = namedtuple('Answer', 'hits total partial notes terms')
+Answer.__new__.__defaults__ = ((),)
 
 
 def _holds(ids, number):
@@ -116,7 +119,7 @@ class Searcher(object):
         room = options.limit - len(answer.hits) if options.limit else len(found)
         return Answer(answer.hits + [hit for hit, _ in found[:max(0, room)]], answer.total + len(set(i for _, i in found)), False,
                       answer.notes + ['%d prompt%s of sessions whose transcript is gone, from the prompt history' % (
-                          len(found), '' if len(found) == 1 else 's')])
+                          len(found), '' if len(found) == 1 else 's')], answer.terms)
 
     def _best(self, query, options):
         answer = self._search(query, options)
@@ -157,7 +160,7 @@ class Searcher(object):
         for i, alternatives in enumerate(query.terms):
             term = alternatives[0]
             if len(alternatives) == 1 and not term.quoted and (i in unknown or len(term.words) > 1):
-                longer = vocabulary.containing(self.shards, term.words)
+                longer = vocabulary.containing(self.shards, term.words, self._words_from)
                 if longer:
                     changed = True
                     inside.append(tuple(term._replace(words=words, other=(), literal='') for words in longer))
@@ -168,6 +171,14 @@ class Searcher(object):
         apart = as_question(query)
         if apart.terms != query.terms and any(len(t[0].words) > 2 for t in query.terms):
             yield apart, 'no place holds this text as it is; the nearest'
+
+    def _words_from(self, shard, first):
+        """-> words of a shard's documents from a number on."""
+        number, db, end = self.shards[shard]
+        out = set()
+        for doc, in db.execute('select id from docs where id >= ? and id < ?', (first, end)).fetchall():
+            out.update(tokens(self._text(shard, doc)))
+        return out
 
     def _search(self, query, options):
         tables = [PROSE] + ([TOOLS] if options.tools or options.injected else [])
@@ -197,7 +208,7 @@ class Searcher(object):
         total = len(answering)
         if options.accept is not None and not options.limit:
             total = len(set(h.session for h in hits))
-        return Answer(hits, total, partial, self.notes)
+        return Answer(hits, total, partial, self.notes, query.terms)
 
     def _answer_question(self, query, tables, options):
         """-> Answer: messages ranked by how much of the question they hold (see ranking)."""
@@ -257,7 +268,7 @@ class Searcher(object):
             rows.sort(key=lambda r: (r[0], -r[1], -r[5], r[2], r[3]))
         hits = self._rank(query, [r[:5] for r in rows], sessions, copies, options)
         partial = not set(sessions[0]).intersection(*sessions[1:])
-        return Answer(hits, len(answering), partial, self.notes)
+        return Answer(hits, len(answering), partial, self.notes, query.terms)
 
     def _on_days(self, dates, options):
         """-> documents of prompts and replies of the days a question names, at most READ."""
@@ -632,4 +643,5 @@ def merge_answers(answers, limit, per_session):
             break
     full = [a for a in answers if not a.partial and a.hits]
     total = len(set(h.session for h in hits.values())) if not limit else max([a.total for a in answers] or [0])
-    return Answer(out, total, not full and any(a.partial for a in answers), [n for a in answers for n in a.notes])
+    return Answer(out, total, not full and any(a.partial for a in answers), [n for a in answers for n in a.notes],
+                  [t for a in answers for t in a.terms])

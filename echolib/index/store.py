@@ -7,7 +7,7 @@ from ..base import paths
 from ..base.errors import IndexUnusable
 from . import schema
 
-_SIDE_FILES = ('-wal', '-shm', '-journal')
+_SIDE_FILES = ('-wal', '-shm', '-journal', '.words')
 
 
 class Store(object):

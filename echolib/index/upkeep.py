@@ -106,7 +106,7 @@ def rewrite_shard(store, number):
     db.execute('delete from shards where id = ?', (number,))
     db.execute('delete from meta where key = ?', ('purge:%d' % number,))
     db.execute('commit')
-    for suffix in ('', '-wal', '-shm'):
+    for suffix in ('', '-wal', '-shm', '.words'):
         remove(os.path.join(store.folder, old[0] + suffix))
 
 

@@ -1,5 +1,11 @@
 """The words an index knows: near spellings of an unknown word, and longer words that hold a part."""
 
+import os
+
+# The list of a shard's words lies beside it, and goes with it.
+LIST_ENDING = '.words'
+# With more new documents than this the list is made again.
+_NEW_DOCUMENTS = 1000
 _LETTERS = 'abcdefghijklmnopqrstuvwxyz'
 # Longer words that one part stands for, at most.
 _MOST = 40
@@ -43,29 +49,70 @@ def _edits(word):
     return out
 
 
-def containing(shards, words):
+def containing(shards, words, unlisted=None):
     """-> list of token sequences in which the first and last of `words` are completed to longer known words.
 
-    words: tokens next to each other; the ones between must stand as they are.
+    words: tokens next to each other; the ones between must stand as they are.  unlisted(shard index, first document) ->
+    words of the documents from that one on, for what came after the list was made.
     """
+    texts = [_listed(db, end, (lambda first, i=i: unlisted(i, first)) if unlisted is not None else None)
+             for i, (_, db, end) in enumerate(shards)]
     if len(words) == 1:
-        return [(w,) for w in _holding(shards, '%' + _plain(words[0]) + '%')]
-    firsts = _holding(shards, '%' + _plain(words[0])) or [words[0]]
-    lasts = _holding(shards, _plain(words[-1]) + '%') or [words[-1]]
+        return [(w,) for w in _holding(texts, words[0], b'', b'')]
+    firsts = _holding(texts, words[0], b'', b'\n') or [words[0]]
+    lasts = _holding(texts, words[-1], b'\n', b'') or [words[-1]]
     return [(a,) + tuple(words[1:-1]) + (b,) for a in firsts[:6] for b in lasts[:6]]
 
 
-def _plain(word):
-    return word.replace('%', '').replace('_', '')
-
-
-def _holding(shards, like):
-    if len(like.strip('%')) < 3:
+def _holding(texts, part, before, after):
+    """-> words that hold a part (at their beginning or end, where a line break is asked for there), shortest first."""
+    wanted = before + part.encode('utf-8') + after
+    if len(part) < 3:
         return []
-    found = {}
-    for _, db, _ in shards:
+    found = set()
+    for text in texts:
+        at = text.find(wanted)
+        while at >= 0 and len(found) < 20 * _MOST:
+            start = text.rfind(b'\n', 0, at + len(before)) + 1
+            end = text.find(b'\n', at + len(before))
+            found.add(text[start:end if end >= 0 else len(text)].decode('utf-8', 'replace'))
+            at = text.find(wanted, end)
+            if end < 0:
+                break
+    return sorted(found, key=lambda w: (len(w), w))[:_MOST]
+
+
+def _listed(db, end, newer):
+    """-> all words of a shard, a line each, as bytes: from the list beside it, which is made when first needed."""
+    path = db.execute('pragma database_list').fetchone()[2]
+    name = path + LIST_ENDING if path else ''
+    text, upto = b'', 0
+    if name:
+        try:
+            with open(name, 'rb') as handle:
+                head, _, text = handle.read().partition(b'\n')
+            upto = int(head)
+        except (OSError, ValueError):
+            text, upto = b'', 0
+    if not upto or upto > end or end - upto > _NEW_DOCUMENTS:
         _open(db)
-        for table in ('prose_words', 'tool_words'):
-            for term, count in db.execute('select term, doc from temp.%s where term like ? limit %d' % (table, 4 * _MOST), (like,)):
-                found[term] = found.get(term, 0) + count
-    return sorted(found, key=lambda t: (-found[t], t))[:_MOST]
+        words = set(row[0] for table in ('prose_words', 'tool_words') for row in db.execute('select term from temp.%s' % table))
+        text = b'\n' + '\n'.join(sorted(words)).encode('utf-8', 'replace') + b'\n'
+        upto = end
+        if name:
+            _keep(name, b'%d\n' % upto + text)
+    if upto < end and newer is not None:
+        text += '\n'.join(newer(upto)).encode('utf-8', 'replace') + b'\n'
+    return text
+
+
+def _keep(name, data):
+    part = '%s.%d' % (name, os.getpid())
+    try:
+        fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(fd, 'wb') as handle:
+            handle.write(data)
+        os.replace(part, name)
+    except OSError:
+        # A list that cannot be kept is made again next time.
+        return
