@@ -116,7 +116,16 @@ def test_what_the_move_left_behind_is_not_read(root):
 
 
 def test_events_are_found_again(root):
-    assert sum(folding.found_again(opencode, source) for session in sessions(root).values() for source in session.sources) > 50
+    count = 0
+    for session in sessions(root).values():
+        for source in session.sources:
+            for event in events(source):
+                # Whether a prompt was written again only what stands before it tells; it is neither searched nor shown.
+                if event.text and event.label != 'duplicate':
+                    again = [one for one in opencode.events_at(source, event.offset, event.length) if one.part == event.part]
+                    assert [one._replace(turn=event.turn, line=event.line) for one in again] == [event]
+                    count += 1
+    assert count > 50
 
 
 def test_order_and_turns(root):
@@ -239,7 +248,7 @@ def test_sizes_add_up_to_the_database(root):
 def test_only_what_changed_is_read_again(root):
     path = os.path.join(root, 'opencode.db')
     before = marks(root)
-    later = T0 + 500000
+    later = os.stat(path).st_mtime_ns // 1000000
 
     def changed(*statements):
         change(path, *statements)
@@ -266,7 +275,7 @@ def test_only_what_changed_is_read_again(root):
 def test_only_what_changed_is_read_again_in_the_tree(root):
     before = marks(root)
     part = os.path.join(root, 'storage', 'part', 'msg_u2', 'prt_u21.json')
-    os.utime(part, (1790000000, 1790000000))
+    os.utime(part, (4000000000, 4000000000))
     now = marks(root)
     assert [key for key in now if now[key] != before[key]] == [('ses_t2', '')]
 

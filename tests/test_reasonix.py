@@ -259,6 +259,7 @@ def test_numbers(name):
     assert {key: found[key] for key in wanted} == wanted
 
 
+@pytest.mark.slow
 def test_the_index_says_the_same(tmpdir):
     home = str(tmpdir.join('home'))
     shutil.copytree(HOME, home)
@@ -535,6 +536,7 @@ def everything():
     return sources() + sources(shared('corpus', 'reasonix-1.38.11', 'home', 'dev', '.reasonix'))
 
 
+@pytest.mark.slow
 def test_events_at_gives_the_same_again(log):
     for source in everything():
         for events in reasonix.read(source, Coverage(source.path)):
@@ -565,6 +567,7 @@ def test_what_grows_gives_what_the_whole_gives(name, step, tmpdir):
     assert (offset, line) == (whole.offset, whole.line)
 
 
+@pytest.mark.slow
 def test_the_index_follows_a_session_that_grows(log, tmpdir):
     first = batch(message('user', 'one', '01A', origin='user'), time=1)
     second = batch(message('user', 'two', '01B', origin='user'), time=2)
@@ -621,6 +624,7 @@ def test_odd_lines_never_raise(tmpdir):
 
 # the real home
 
+@pytest.mark.slow
 def test_the_real_home():
     root = shared('corpus', 'reasonix-1.38.11', 'home', 'dev', '.reasonix')
     with open(shared('corpus', 'reasonix-1.38.11', 'expected.json'), encoding='utf-8') as file:
@@ -644,6 +648,7 @@ def test_the_real_home():
         assert (mine['user_prompts'], mine['tool_calls'], mine['api_calls']) == (scenario['prompts'], sum(tools.values()), 0)
 
 
+@pytest.mark.slow
 def test_the_real_log_as_it_was_decoded():
     root = shared('corpus', 'reasonix-1.38.11', 'home', 'dev', '.reasonix')
     folder = shared('corpus', 'reasonix-1.38.11', 'decoded')

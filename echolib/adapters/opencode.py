@@ -80,7 +80,7 @@ def entries(root, problems):
     from .opencode_db import entries as in_database
     found = {}
     names = [entry.name for entry in listing(root, problems)]
-    for name in names:
+    for name in sorted(names, key=lambda name: (name != 'opencode.db', name)):
         if is_database(name):
             path = os.path.join(root, name)
             try:

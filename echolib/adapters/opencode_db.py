@@ -61,24 +61,25 @@ def entries(path):
             rows = counted.get(sid, ())
             said = repr(row) + repr(rows)
             if rows:
-                updated, parts = _last(db, have, sid, time >= changed - _RECENT)
+                updated, parts = _last(db, have, sid, changed - _RECENT)
                 time, said = max(time, updated), said + repr((updated, parts))
             out[sid] = Entry(os.path.join(path, sid), word(row[1]), _ROW_BYTES * int(sum(one[0] for one in rows)),
                              time * 1000000 + crc32(said.encode('utf-8', 'replace')) % 1000000)
         return out
 
 
-def _last(db, have, sid, closely):
-    """-> (time of the last change of a session's last message, what its parts say of theirs where it is looked at closely)."""
+def _last(db, have, sid, since):
+    """-> (time of the last change of a session's last message, what its parts say of theirs where that is not before
+    `since`)."""
     if not set(('time_created', 'time_updated')) <= set(have['message']):
         return 0, None
     row = db.execute('select id, time_updated from message where session_id = ? order by time_created desc, id desc limit 1', (sid,)).fetchone()
     if row is None:
         return 0, None
-    parts = None
-    if closely and 'time_updated' in have['part']:
+    updated, parts = parse_time(row[1]) or 0, None
+    if updated >= since and 'time_updated' in have['part']:
         parts = db.execute('select max(time_updated), total(length(data)) from part where message_id = ?', (row[0],)).fetchone()
-    return parse_time(row[1]) or 0, parts
+    return updated, parts
 
 
 @contextmanager

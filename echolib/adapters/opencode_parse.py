@@ -30,8 +30,8 @@ def identity(data, parts, named):
     A fork writes its parent's messages again with new ids and all else as it was, so the id is made from what stays.
     parts: the message's parts (dicts). named: the id of a message that does not say when it was created.
     """
-    created = inner(data, 'time').get('created')
-    if type(created) not in (int, float):
+    created = parse_time(inner(data, 'time').get('created'))
+    if created is None:
         return named.replace('/', '.')
     said = [data.get('role'), created, inner(data, 'time').get('completed'), data.get('agent'), data.get('mode'), model_of(data),
             sorted((key, repr(value)) for key, value in inner(data, 'tokens').items())]

@@ -1,10 +1,12 @@
 """The list of agents; the one place that names them all."""
-from . import claude, codex, grok, kimi, opencode, reasonix, workbuddy, zcode
+from . import claude, codex, grok, kimi, opencode, reasonix, trae_cn, universal, workbuddy, zcode
 
-# Those whose files lie as another's do come before that one: detection asks in this order.
-ADAPTERS = (zcode, workbuddy, reasonix, claude, grok, kimi, codex, opencode)
+# Those whose files lie as another's do come before that one: detection asks in this order. What the user named is first.
+ADAPTERS = (universal, zcode, workbuddy, reasonix, trae_cn, claude, grok, kimi, codex, opencode)
 # Other names that --agent takes.
 ALIASES = {'claude-code': 'claude', 'claude_code': 'claude', 'kimi': 'kimi_code', 'trae': 'trae_cn', 'dimcode': 'dim'}
+# Whose reader takes files of a shape that other programs write as well (see universal_families).
+SHAPES = {'claude_envelope': claude, 'codex_rollout': codex, 'kimi_wire': kimi}
 
 _by_name = {}
 for _adapter in ADAPTERS:
@@ -45,3 +47,8 @@ def detect(path):
         if adapter.owns(path):
             return adapter
     return None
+
+
+def detect_by_shape(path):
+    """-> the adapter for a file that none owns but whose records have a known shape, or None."""
+    return universal if universal.fits(path) else None

@@ -35,11 +35,15 @@ def _is_rollout(r):
         'session_meta', 'response_item', 'event_msg', 'turn_context', 'compacted', 'world_state', 'token_usage_record')
 
 
-def _is_envelope(r):
+def _is_enveloped(r):
     message = r.get('message')
-    if type(message) is dict and r.get('type') in ('user', 'assistant') and 'parts' not in message:
-        return 'uuid' in r or 'sessionId' in r
-    return 'uuid' in r and 'sessionId' in r and type(r.get('type')) is str and 'parts' not in (message if type(message) is dict else ())
+    return r.get('type') in ('user', 'assistant') and type(message) is dict and 'parts' not in message and ('uuid' in r or 'sessionId' in r)
+
+
+def _is_envelope(r):
+    # Beside messages such files hold much bookkeeping.
+    return _is_enveloped(r) or type(r.get('type')) is str and 'parts' not in inner(r, 'message') and (
+        'sessionId' in r or 'leafUuid' in r or 'snapshot' in r)
 
 
 def _is_google_line(r):
@@ -94,7 +98,7 @@ def _is_acp(r):
 
 
 def _acp(r, told):
-    update = inner(r, 'params', 'update') or r
+    update = inner(r, 'params', 'update')
     kind = word(update.get('sessionUpdate'))
     if kind.endswith('_message_chunk') or kind.endswith('_thought_chunk'):
         role = 'user' if kind.startswith('user') else 'assistant'
@@ -110,10 +114,39 @@ def _acp(r, told):
     return None
 
 
+def chunk_of(r):
+    """-> (what a record goes on with, its text) of one that holds a piece of a streamed message, ('', '') for any other."""
+    update = inner(r, 'params', 'update')
+    kind = word(update.get('sessionUpdate'))
+    text = content_text(update.get('content')) if kind.endswith('_chunk') else ''
+    return ('%s %s' % (word(inner(r, 'params').get('sessionId')), kind), text) if text else ('', '')
+
+
+def with_chunk(r, text):
+    """-> such a record with another text."""
+    params = r['params']
+    return dict(r, params=dict(params, update=dict(params['update'], content={'type': 'text', 'text': text})))
+
+
+def _is_wire_head(r):
+    return 'payload' in inner(r, 'message') and 'timestamp' in r or r.get('type') == 'metadata' and 'protocol_version' in r
+
+
 def _is_wire(r):
-    message = r.get('message')
-    return type(message) is dict and 'timestamp' in r and 'payload' in message or r.get('type') == 'metadata' and 'protocol_version' in r \
-        or type(r.get('type')) is str and r['type'].startswith(('context.', 'turn.', 'step.', 'usage.')) and ('time' in r or 'created_at' in r)
+    return _is_wire_head(r) or type(r.get('type')) is str and 'time' in r
+
+
+def _wire(r, told):
+    message = inner(r, 'message')
+    payload = inner(message, 'payload')
+    kind = word(message.get('type'))
+    if payload and kind in ('TurnBegin', 'UserInput', 'ContentPart'):
+        return [('assistant' if kind == 'ContentPart' else 'user', {'content': payload.get('user_input') or payload.get('text')})]
+    data = inner(r, 'message') or inner(r, 'event', 'message') or inner(r, 'event', 'part') or r
+    role = fields.role_of(data.get('role')) or ('assistant' if data is not r and data.get('type') == 'text' else
+                                                'user' if word(r.get('type')).startswith('turn.') else '')
+    text = data if _has_text(data) else {'content': r.get('input')}
+    return [(role, text)] if role and _has_text(text) else None
 
 
 def _is_chat(r):
@@ -289,14 +322,14 @@ def _family(name, says, fits, unfold, needs=None, speaker=None):
 
 FAMILIES = (
     _family('codex_rollout', 'an envelope of timestamp, type and payload', _is_rollout, _payload),
-    _family('claude_envelope', 'type, message, uuid and sessionId', _is_envelope, _nested, lambda r: type(r.get('message')) is dict),
+    _family('claude_envelope', 'type, message, uuid and sessionId', _is_envelope, _nested, _is_enveloped),
     _family('google_envelope', 'type and a message of parts', _is_google_line, _nested, lambda r: type(r.get('message')) is dict),
     _family('google_session', 'messages of type user and gemini, patches of $set', _is_google_session, _google_session,
             lambda r: 'projectHash' in r),
     _family('item_list', 'items of type message, function_call, reasoning', _is_item, _flat, lambda r: r.get('type') == 'message'),
     _family('tree_message', 'type message around a message, id and parentId', _is_tree, _nested, lambda r: type(r.get('message')) is dict),
     _family('acp_updates', 'session/update notifications', _is_acp, _acp),
-    _family('kimi_wire', 'a wire of typed messages', _is_wire, _nested),
+    _family('kimi_wire', 'a wire of typed messages', _is_wire, _wire, _is_wire_head),
     _family('openai_chat', 'role and content', _is_chat, _flat),
     _family('summary_card', 'intent with actions or outcome', _is_card, _card),
     _family('history_display', 'display and timestamp, prompts only', _is_display, _display),
@@ -312,6 +345,8 @@ BY_NAME = dict((family.name, family) for family in FAMILIES)
 # Prompts only, of many sessions in one file.
 HISTORIES = ('history_display', 'history_prompt')
 CUSTOM = 'mapping'
+# Its messages come in pieces, a record each.
+CHUNKED = 'acp_updates'
 
 
 def mapped(mapping):

@@ -98,7 +98,7 @@ class Parser(object):
             if costs is not None:
                 state = self.state
                 if not state.get('call') or state.get('used'):
-                    self._open(self._base(data, {}, ''))
+                    self._open(self._base(data, {}, ''), costs)
                 self._spend(costs)
                 return True
         return False
@@ -209,16 +209,17 @@ class Parser(object):
         named = first(body, 'response_id', 'responseId') or first(inner(data, 'providerData'), 'messageId') or first(data, 'response_id')
         if named:
             if state.get('call') != self._scoped(named):
-                self._open(self._scoped(named))
+                self._open(self._scoped(named), costs)
         elif not state.get('call') or costs is not None and state.get('used'):
-            self._open(base)
+            self._open(base, costs)
         if type(costs) is dict:
             self._spend(costs)
         return state['call']
 
-    def _open(self, key):
+    def _open(self, key, costs):
         self.state['call'], self.state['used'] = key, 0
-        self._use(fields.nothing(self.state.get('model', '')))
+        if type(costs) is not dict:
+            self._use(fields.nothing(self.state.get('model', '')))
 
     def _spend(self, costs):
         spent = fields.usage_of(costs, self.state.get('model', ''))

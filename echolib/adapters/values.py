@@ -4,6 +4,7 @@ Nothing here knows an agent; each function takes any JSON value and never raises
 """
 import json
 import re
+from zlib import crc32
 
 from ..events import INJECTED, PROMPT, SLASH, TYPED, Usage
 
@@ -46,6 +47,11 @@ def count(value):
     return 0
 
 
+def mark(text):
+    """A short check sum of a text, for identities."""
+    return '%08x' % crc32(text.encode('utf-8', 'replace'))
+
+
 def usage(model, fresh, output, read=0, written=0):
     """-> Usage of one finished call whose counters do not overlap; a cache write without a lifetime is a short one."""
     return Usage(model, fresh, output, read, written, 0, 1, 0, '', '', '', 0, 0, '')
@@ -55,6 +61,18 @@ def uncached(sent, read, written, beside=False):
     """What of the input was not cached. sent: the agent's input counter, which holds the cached part (unless beside, or
     unless it is smaller than that: then they are counters of their own)."""
     return sent if beside or read + written > sent else sent - read - written
+
+
+def quoted(ident):
+    """An id as the last part of a path: anything but letters, digits, _ and - is spelt out."""
+    if ident.replace('_', '').replace('-', '').isalnum():
+        return ident
+    return ''.join(c if c.isalnum() or c in '_-' else '%%%X;' % ord(c) for c in ident)
+
+
+def unquoted(name):
+    """The inverse of quoted."""
+    return re.sub('%([0-9A-F]{1,6});', lambda found: chr(min(int(found.group(1), 16), 0x10ffff)), name) if '%' in name else name
 
 
 def decoded(text):

@@ -97,21 +97,6 @@ def _file(path):
     return (path, stat.st_size, stat.st_mtime_ns)
 
 
-def quoted(sid):
-    """A session's id as the last part of a path."""
-    if sid.replace('_', '').replace('-', '').isalnum():
-        return sid
-    return ''.join(c if c.isalnum() or c in '_-' else '%%%X;' % ord(c) for c in sid)
-
-
-def unquoted(name):
-    """The inverse of quoted."""
-    if '%' not in name:
-        return name
-    import re
-    return re.sub('%([0-9A-F]{1,6});', lambda found: chr(min(int(found.group(1), 16), 0x10ffff)), name)
-
-
 class Tree(object):
     """Everything under a root that a session can be read from."""
 
@@ -158,6 +143,7 @@ class Tree(object):
             for _, more, newer in others:
                 size += more
                 stamp = max(stamp, newer) // 1000000 * 1000000 + (stamp + newer + more) % 1000000
+        from .values import quoted
         return os.path.join(self.db, quoted(sid)), size, stamp
 
     def rows(self):
@@ -247,6 +233,7 @@ def place_of(path):
     """-> (kind, root, session id) of a file: db, trace, rollout, snapshot or driven; root '' where it lies elsewhere."""
     folder, name = os.path.split(path)
     if os.path.basename(folder) == _DB_NAME:
+        from .values import unquoted
         return 'db', _above(folder, 3), unquoted(name)
     if name == _TRACE:
         agent = os.path.basename(folder)

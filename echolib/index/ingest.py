@@ -8,6 +8,7 @@ from hashlib import blake2b
 from zlib import crc32
 
 from .. import analysis
+from ..adapters import registry
 from ..base.fold import fold
 from ..events import TOOL_RESULT
 from ..records import Coverage
@@ -163,6 +164,17 @@ def pieces(job, adapter, writer):
     yield _piece(job, fresh, coverage, counted, state, fold_, (first_doc, writer.next), start, True)
 
 
+def _mark(job, offset):
+    """-> the check sum a grown file is compared with; 0 where files are never gone on with."""
+    if not registry.get(job.agent).GROWS:
+        return 0
+    try:
+        return check_sum(job.source.path, offset)
+    except OSError:
+        # It went while it was read: the next build sees that.
+        return 0
+
+
 def _piece(job, fresh, coverage, counted, state, fold_, docs, start, last):
     facts = []
     for key, fact in fold_.facts.items():
@@ -172,7 +184,7 @@ def _piece(job, fresh, coverage, counted, state, fold_, docs, start, last):
     damaged = [tuple(d) for d in coverage.damaged[counted[3]:]] + [tuple(d) for d in coverage.drifts[counted[4]:]]
     piece = Piece(
         job.file, fresh, coverage.offset, coverage.line, 1 if coverage.open_end else 0,
-        check_sum(job.source.path, coverage.offset), coverage.lines - counted[0], coverage.parse_errors - counted[1],
+        _mark(job, coverage.offset), coverage.lines - counted[0], coverage.parse_errors - counted[1],
         coverage.unknown_records - counted[2], damaged, dict(state), dict(fold_.profile), facts, docs,
         coverage.offset - start, last, None)
     counted[:] = [coverage.lines, coverage.parse_errors, coverage.unknown_records, len(coverage.damaged), len(coverage.drifts)]

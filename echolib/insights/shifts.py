@@ -3,7 +3,7 @@
 A series is a list of units in order of time, one for each session and day, since what one session does in a day hangs
 together. Every day between two units may be the day of the change; the best one is tested by the permutation
 distribution of the units (see permutation) and pays for having been chosen: its chance is multiplied by the number of
-days that could have been, and by two for the direction. Where units are alike to their neighbours, runs of them are
+days that could have been. Where units are alike to their neighbours, runs of them are
 taken as one unit.
 """
 from collections import namedtuple
@@ -15,7 +15,7 @@ from . import permutation
 # session: row id.
 Unit = namedtuple('Unit', 'day stratum part whole session')
 # day: first day of the new level; at: index of its first unit; up: True for larger values; chance: corrected for the
-# choice of the day and the direction; run: units taken as one.
+# choice of the day; run: units taken as one.
 Split = namedtuple('Split', 'day at up chance run')
 
 # A side of a split with less than this is too small to judge.
@@ -102,7 +102,7 @@ def least_chance(units):
     places = candidates(units)
     if not places:
         return 1.0
-    return min(1.0, 2 * len(places) * min(permutation.least_tail(len(units), at) for at in places))
+    return min(1.0, len(places) * min(permutation.least_tail(len(units), at) for at in places))
 
 
 def best_split(units, scores):
@@ -130,7 +130,7 @@ def best_split(units, scores):
     before, after = [[mean for group in side for mean in _runs(group, run)] for side in sides]
     sign = 1.0 if up else -1.0
     chance = permutation.upper_tail([sign * value for value in before + after], len(after), sign * sum(after))
-    return Split(units[best].day, best, up, min(1.0, 2 * len(places) * chance), run)
+    return Split(units[best].day, best, up, min(1.0, len(places) * chance), run)
 
 
 def _by_stratum(units, scores, start, end):
