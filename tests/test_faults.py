@@ -201,3 +201,22 @@ def test_without_a_home(tmp_path, monkeypatch):
         out, err = done.communicate()
         assert done.returncode == 0, err
         assert b'Traceback' not in err
+
+
+def test_without_fts5_the_files_are_searched(home, monkeypatch):
+    import json
+    from echolib.cli.sd_recall import main
+    from echolib.index import schema
+    import io
+    fill(home)
+    monkeypatch.setattr(schema, 'has_fts5', lambda: False)
+    answers = {}
+    for query in ('rounding half', '"rounding half to even"', 'rounding -half', 'grüne wiese', 'colour OR rounding'):
+        out = io.BytesIO()
+        monkeypatch.setattr(sys, 'stdout', io.TextIOWrapper(out, encoding='utf-8'))
+        assert main(['search', query, '--format', 'json', '--limit', '0']) == 0
+        answers[query] = json.loads(out.getvalue().decode('utf-8'))
+    monkeypatch.undo()
+    assert answers['rounding half']['total_sessions'] >= 1
+    assert answers['"rounding half to even"']['hits'][0]['snippet']
+    assert answers['grüne wiese']['total_sessions'] == 0

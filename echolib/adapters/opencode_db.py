@@ -16,10 +16,8 @@ from .values import decoded, word
 # is 0 for a session without a message.
 Entry = namedtuple('Entry', 'path parent size mtime_ns')
 _SESSION = ('id', 'parent_id', 'project_id', 'directory', 'title', 'version', 'revert', 'time_created', 'time_updated')
-# A row counts as this many bytes.
-_ROW_BYTES = 700
-# The last message of a session this recent is looked at part by part: parts are written in place while it is made.
-_RECENT = 24 * 3600 * 1000
+# A message with its parts counts as this many bytes.
+_MESSAGE_BYTES = 3000
 # What an event's offset names: its low bit, the rest is a row id.
 SESSION, MESSAGE = 0, 1
 
@@ -44,42 +42,31 @@ def entries(path):
         have = _have(db, path)
         if have is None:
             return {}
-        sessions = db.execute('select %s from session' % sqlite_ro.fields(have['session'], _SESSION)).fetchall()
-        # Both from indexes alone. The row ids are summed because tidying a database up may give rows new ones.
-        counted = {}
-        for table in ('message', 'part'):
-            if 'session_id' in have[table]:
-                for row in db.execute('select session_id, count(*), total(rowid) from %s group by session_id' % table):
-                    counted.setdefault(row[0], []).append(row[1:])
-        changed = max(stat[1] for stat in sqlite_ro.state(path) if stat) // 1000000
+        # From an index alone. The row ids are summed because tidying a database up may give rows new ones.
+        counted = dict((row[0], row) for row in db.execute('select session_id, count(*), total(rowid) from message group by session_id'))
+        # Parts are added and written again in the last message.
+        last = parts = None
+        if set(('time_created', 'time_updated')) <= set(have['message']):
+            last = 'select id, time_updated from message where session_id = ? order by time_created desc, id desc limit 1'
+            if 'time_updated' in have['part']:
+                parts = 'select count(*), max(time_updated) from part where message_id = ?'
         out = {}
-        for row in sessions:
+        for row in db.execute('select %s from session' % sqlite_ro.fields(have['session'], _SESSION)):
             sid = row[0]
             if type(sid) is not str or not sid or '/' in sid or os.sep in sid:
                 continue
-            time = max(parse_time(row[7]) or 0, parse_time(row[8]) or 0)
-            rows = counted.get(sid, ())
-            said = repr(row) + repr(rows)
-            if rows:
-                updated, parts = _last(db, have, sid, changed - _RECENT)
-                time, said = max(time, updated), said + repr((updated, parts))
-            out[sid] = Entry(os.path.join(path, sid), word(row[1]), _ROW_BYTES * int(sum(one[0] for one in rows)),
-                             time * 1000000 + crc32(said.encode('utf-8', 'replace')) % 1000000)
+            time, rows, found = max(_ms(row[7]), _ms(row[8])), counted.get(sid), None
+            if rows is not None and last is not None:
+                ident, updated = db.execute(last, (sid,)).fetchone() or (None, 0)
+                time = max(time, _ms(updated))
+                found = (updated, db.execute(parts, (ident,)).fetchone() if parts is not None else None)
+            mark = crc32(repr((row, rows, found)).encode('utf-8', 'replace'))
+            out[sid] = Entry(os.path.join(path, sid), word(row[1]), _MESSAGE_BYTES * rows[1] if rows else 0, time * 1000000 + mark % 1000000)
         return out
 
 
-def _last(db, have, sid, since):
-    """-> (time of the last change of a session's last message, what its parts say of theirs where that is not before
-    `since`)."""
-    if not set(('time_created', 'time_updated')) <= set(have['message']):
-        return 0, None
-    row = db.execute('select id, time_updated from message where session_id = ? order by time_created desc, id desc limit 1', (sid,)).fetchone()
-    if row is None:
-        return 0, None
-    updated, parts = parse_time(row[1]) or 0, None
-    if updated >= since and 'time_updated' in have['part']:
-        parts = db.execute('select max(time_updated), total(length(data)) from part where message_id = ?', (row[0],)).fetchone()
-    return updated, parts
+def _ms(value):
+    return value if type(value) is int and value > 1 << 40 else parse_time(value) or 0
 
 
 @contextmanager

@@ -49,7 +49,7 @@ class Parser(object):
         if found:
             for role, body in found:
                 self._message(data, role, body)
-        elif not self._other(data, places) and not self.family.fits(data):
+        elif not self._other(data, places) and not self.family.fits(data) and (self.length or self.line > 1):
             self.coverage.drift(self.line, 'a record without the shape %s' % self.family.name)
             self._add(UNKNOWN, 'shape', None, None, '', None)
         return self.out

@@ -6,7 +6,7 @@ never words in texts.
 from collections import namedtuple
 
 from . import universal_fields as fields
-from .universal_families import BY_NAME, CUSTOM, FAMILIES, mapped
+from .universal_families import BY_NAME, CUSTOM, FAMILIES, HISTORIES, mapped
 
 # What probe() found. family: its name, '' for none; lines, fits, texts: records looked at, those that fit, messages with text;
 # sure: high, medium, low or none; why: one sentence; speakers: {name: role}; own_ids: ids may be trusted to tell messages
@@ -71,7 +71,8 @@ def probe(records, mapping=None):
         if not fits:
             continue
         share = fits / float(lines)
-        if (share >= _SHARE or len(chosen) == 1) and texts >= (1 if len(chosen) == 1 else 2):
+        # A session that has just begun holds one text.
+        if texts and (len(chosen) == 1 or share >= _SHARE and (texts > 1 or share == 1.0 and family.name not in HISTORIES)):
             return _shape(family, records, fits, texts, told, keys, len(chosen) == 1)
         best = best or '%d of %d records look like %s (%s), %d with text' % (fits, lines, family.name, family.says, texts)
     why = best or ('no record' if not lines else 'no record has a role or a speaker beside a text')

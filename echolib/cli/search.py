@@ -63,8 +63,7 @@ def find(args, asked, queries):
     """-> (Answer, {session row id: Row}) of one or several wordings under the command's options."""
     import os
     from ..index import schema
-    from ..index.search import Options, Searcher, merge_answers
-    from ..index.texts import Texts
+    from ..index.search import Options, merge_answers, searcher_of
     catalog, view, which = asked.catalog, asked.view, asked.which
     query = queries[0]
     filters = dict((k, list(v)) for k, v in query.filters.items())
@@ -101,7 +100,7 @@ def find(args, asked, queries):
         kinds = {schema.ERROR_DOC} if kinds is None else kinds & {schema.ERROR_DOC}
     if filters.get('tool') and kinds is None:
         kinds = {schema.CALL_DOC, schema.RESULT_DOC, schema.ERROR_DOC}
-    searcher = Searcher(view.db, view.shards, Texts(view.db))
+    searcher = searcher_of(view)
     tools = args.include_tools or args.include_injected or kinds is not None and max(kinds) >= schema.TOOL_KINDS
     hide = {}
     current = os.environ.get('CLAUDE_CODE_SESSION_ID')

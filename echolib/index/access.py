@@ -146,7 +146,7 @@ def _scanned(note, text, progress):
     store = MemoryStore(note, text)
     todo = plan.make(store.db, folder=paths.data_dir())
     covered = ''
-    if text:
+    if text and store.text:
         todo, covered = _newest(todo)
     builder = build.Builder(store, progress, 1)
     builder.run(todo)

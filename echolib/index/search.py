@@ -623,6 +623,15 @@ class Searcher(object):
         return accept
 
 
+def searcher_of(view):
+    """-> what searches an opened View: its shards, or the files where there are none."""
+    from .texts import Texts
+    if view.shards or not view.db.execute('select 1 from files limit 1').fetchone():
+        return Searcher(view.db, view.shards, Texts(view.db))
+    from .scan import Scanner
+    return Scanner(view.db, Texts(view.db))
+
+
 def merge_answers(answers, limit, per_session):
     """-> one Answer of several wordings: a hit counts by its best place, sessions found by several rise."""
     places, hits = {}, {}
