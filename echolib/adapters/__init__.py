@@ -30,7 +30,8 @@ from collections import namedtuple
 Store = namedtuple('Store', 'id pattern read note')
 
 # A file of a session tree. role: main, agent, loose (an agent file that only its content ties to a session), or history
-# (prompts of all sessions in one file: searched where the session itself is gone).
+# (prompts of all sessions in one file: searched where the session itself is gone), or ledger (usage rows that name no
+# session: they count in totals, and are no session).
 Source = namedtuple('Source', 'path role chain session size mtime_ns')
 # A session as found on disk: the id it is asked for by, its root, the folder that groups it, its files (main first).
 Session = namedtuple('Session', 'agent root id folder sources')

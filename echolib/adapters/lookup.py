@@ -4,17 +4,21 @@ import os
 
 from ..base import paths
 from ..base.errors import EchoError
-from . import registry
+from . import Session, registry
 
 
 def session_at(path):
     """-> Session of the transcript at `path` with all files of its tree.
 
-    Raises EchoError when no adapter knows the file, OSError when it is not there.
+    A Session is given back as it is. Raises EchoError when no adapter knows the file, OSError when it is not there.
     """
+    if isinstance(path, Session):
+        return path
     path = os.path.abspath(os.path.expanduser(path))
-    os.stat(path)
-    adapter = registry.detect(path)
+    if not os.path.isfile(os.path.dirname(path)):
+        # Below a file lie the sessions of a database.
+        os.stat(path)
+    adapter = registry.detect(path) or registry.detect_by_shape(path)
     if adapter is None:
         raise EchoError('%s is no transcript of a known agent' % path)
     return adapter.session_at(path)

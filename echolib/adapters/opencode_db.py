@@ -42,27 +42,31 @@ def entries(path):
         have = _have(db, path)
         if have is None:
             return {}
-        # From an index alone. The row ids are summed because tidying a database up may give rows new ones.
-        counted = dict((row[0], row) for row in db.execute('select session_id, count(*), total(rowid) from message group by session_id'))
-        # Parts are added and written again in the last message.
-        last = parts = None
-        if set(('time_created', 'time_updated')) <= set(have['message']):
-            last = 'select id, time_updated from message where session_id = ? order by time_created desc, id desc limit 1'
-            if 'time_updated' in have['part']:
-                parts = 'select count(*), max(time_updated) from part where message_id = ?'
         out = {}
-        for row in db.execute('select %s from session' % sqlite_ro.fields(have['session'], _SESSION)):
+        for row in db.execute(_overview(have)):
             sid = row[0]
-            if type(sid) is not str or not sid or '/' in sid or os.sep in sid:
-                continue
-            time, rows, found = max(_ms(row[7]), _ms(row[8])), counted.get(sid), None
-            if rows is not None and last is not None:
-                ident, updated = db.execute(last, (sid,)).fetchone() or (None, 0)
-                time = max(time, _ms(updated))
-                found = (updated, db.execute(parts, (ident,)).fetchone() if parts is not None else None)
-            mark = crc32(repr((row, rows, found)).encode('utf-8', 'replace'))
-            out[sid] = Entry(os.path.join(path, sid), word(row[1]), _MESSAGE_BYTES * rows[1] if rows else 0, time * 1000000 + mark % 1000000)
+            if type(sid) is str and sid and '/' not in sid and os.sep not in sid:
+                time = max(_ms(row[7]), _ms(row[8]), _ms(row[11]))
+                out[sid] = Entry(os.path.join(path, sid), word(row[1]), _MESSAGE_BYTES * (row[9] or 0),
+                                 time * 1000000 + crc32(repr(row).encode('utf-8', 'replace')) % 1000000)
         return out
+
+
+def _overview(have):
+    """-> the query for what tells of each session that it changed: its row, how many messages it has, the times at which
+    its last message and the last part of that were written (parts are added and written again in the last message).
+
+    It reads indexes and a few rows a session. Row ids are summed because tidying a database up may give rows new ones.
+    """
+    message = part = 'null'
+    if set(('time_created', 'time_updated')) <= set(have['message']):
+        last = '(select %s from message where session_id = s.id order by time_created desc, id desc limit 1)'
+        message = last % 'time_updated'
+        if set(('id', 'time_updated')) <= set(have['part']):
+            part = '(select time_updated from part where message_id = %s order by id desc limit 1)' % (last % 'id')
+    return ('select %s, m.count, m.numbers, %s, %s from session s left join (select session_id, count(*) as count,'
+            ' total(rowid) as numbers from message group by session_id) m on m.session_id = s.id' % (
+                ', '.join('s.' + sqlite_ro.quoted(name) if name in have['session'] else 'null' for name in _SESSION), message, part))
 
 
 def _ms(value):

@@ -8,7 +8,7 @@ import re
 
 from ..base import clock
 from ..events import ATTACHMENT, INJECTED, META, PROMPT, REPLY, TYPED, UNKNOWN, Event
-from .values import first, mark, tool_input, word
+from .values import first, mark, texts_of, tool_input, word
 
 _KNOWN = frozenset('intent actions outcome learned message_summary_time message_id'.split())
 _WHEN = re.compile(r'(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)\Z')
@@ -71,7 +71,7 @@ class Parser(object):
             out.append(Event(kind, label, time, '', self.turn, ident, None, text, None, line, offset, length, len(out) if part is None else part))
 
         intent, outcome = word(data.get('intent')).strip(), word(data.get('outcome')).strip()
-        actions, learned = _list(data.get('actions')), _list(data.get('learned'))
+        actions, learned = texts_of(data.get('actions')), texts_of(data.get('learned'))
         if not (intent or outcome or actions or learned):
             self.coverage.drift(line, 'a card without its fields')
             add(UNKNOWN, 'a card without its fields', None, '')
@@ -95,13 +95,6 @@ class Parser(object):
         if more:
             add(INJECTED, ATTACHMENT, ident + '/more', more, 4)
         return out[:base] + [one._replace(turn=self.turn) for one in out[base:]]
-
-
-def _list(value):
-    """A list of texts, also where it is one text."""
-    if type(value) is str:
-        return [value.strip()] if value.strip() else []
-    return [one.strip() for one in value if type(one) is str and one.strip()] if type(value) is list else []
 
 
 def read(source, coverage, offset, line, state):

@@ -188,25 +188,40 @@ def _nothing(agent, root, status, reason):
 
 def environments(timeout):
     """See echolib.scan_all_environments_parallel."""
-    adapters = list(registry.ADAPTERS)
-    asked = [_Look(adapter.NAME, '', adapter.roots) for adapter in adapters]
-    until = time.time() + timeout
-    rows, looks = [], []
-    for adapter, one in zip(adapters, asked):
+    until = time.monotonic() + timeout
+    rows = []
+    asked = [_Look(adapter.NAME, '', _looks, adapter) for adapter in registry.ADAPTERS]
+    others = _Look('', '', _unadapted)
+    for one in asked:
         one.wait(until)
-        if one.row is None and type(one.got) in (list, tuple):
-            looks += [_Look(adapter.NAME, root, look, adapter, root) for root in one.got]
-        else:
+        if type(one.got) is not list:
             rows.append(one.answer(timeout))
-    for one in looks:
-        one.wait(until)
-        rows.append(one.answer(timeout))
-    seen = set(row['root'] for row in rows)
-    for name, root in registry.unadapted():
-        if root not in seen and os.path.isdir(root):
-            rows.append(dict(_nothing(name, root, 'unadapted', 'found, no adapter'), found=True))
-    order = dict((adapter.NAME, number) for number, adapter in enumerate(adapters))
-    rows.sort(key=lambda row: (order.get(row['agent'], len(order)), row['root']))
+            continue
+        if not one.got:
+            rows.append(dict(_nothing(one.agent, '', 'missing', 'no folder is named'), seconds=0.0))
+        for inner in one.got:
+            inner.wait(until)
+            rows.append(inner.answer(timeout))
+    others.wait(until)
+    seen = [row['root'] for row in rows if row['root']]
+    return rows + [row for row in others.got or () if not any(
+        paths.same_or_below(row['root'], root) or paths.same_or_below(root, row['root']) for root in seen)]
+
+
+def _looks(adapter):
+    """-> list of _Look, one for each root of an agent."""
+    return [_Look(adapter.NAME, root, look, adapter, root) for root in adapter.roots()]
+
+
+def _unadapted():
+    """-> rows of the folders of agents that are known by name only."""
+    home = paths.home()
+    rows = []
+    for name, where, family in registry.UNADAPTED if home else ():
+        root = os.path.join(home, *where.split('/'))
+        if os.path.isdir(root):
+            reason = 'no adapter; agents.json can name it%s' % (' (family %s)' % family if family else '')
+            rows.append(dict(_nothing(name, root, 'unadapted', reason), found=True, seconds=0.0))
     return rows
 
 
@@ -215,7 +230,7 @@ class _Look(object):
 
     def __init__(self, agent, root, ask, *args):
         self.agent, self.root, self.got, self.row = agent, root, None, None
-        self.began, self.seconds = time.time(), 0.0
+        self.began, self.seconds = time.monotonic(), 0.0
         self.thread = threading.Thread(target=self._run, args=(ask, args))
         self.thread.daemon = True
         self.thread.start()
@@ -226,11 +241,11 @@ class _Look(object):
         except Exception as error:
             # Whatever is wrong with one agent must not hide the others.
             self.row = _nothing(self.agent, self.root, 'failed', '%s: %s' % (type(error).__name__, error))
-        self.seconds = time.time() - self.began
+        self.seconds = time.monotonic() - self.began
 
     def wait(self, until):
         """Wait for the answer, at most until a time."""
-        self.thread.join(max(0.0, until - time.time()))
+        self.thread.join(max(0.0, until - time.monotonic()))
 
     def answer(self, timeout):
         """-> the row to report."""

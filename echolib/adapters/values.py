@@ -105,6 +105,13 @@ def content_text(content):
     return '\n'.join(out)
 
 
+def texts_of(value):
+    """-> list of the texts in a list, stripped; also where it is one text."""
+    if type(value) is str:
+        value = [value]
+    return [one.strip() for one in value if type(one) is str and one.strip()] if type(value) is list else []
+
+
 def result_text(value):
     """The text of a tool's output: text, content blocks, or whatever it is as JSON."""
     if type(value) is str:

@@ -56,6 +56,10 @@ class Asked(object):
         """-> the chosen sessions' Rows, newest first."""
         return self.catalog.rows(self.which, self.now)
 
+    def counted(self):
+        """-> rows() and what counts in totals without being a session."""
+        return self.catalog.rows(self.which, self.now, ledgers=True)
+
     def index_state(self):
         """-> the `index` object of JSON answers."""
         result = self.view.result

@@ -21,7 +21,7 @@ def gather(asked, ref=None, read=False):
     from ..index.build import load_price
     catalog = asked.catalog
     row = catalog.resolve(ref).row if ref else None
-    rows = [row] if row is not None else asked.rows()
+    rows = [row] if row is not None else asked.counted()
     try:
         got = accounting.account(catalog, rows, asked.since, asked.until, read or row is not None)
     except OSError as error:

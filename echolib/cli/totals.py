@@ -15,12 +15,12 @@ def gather(asked):
     """-> the JSON object of stats."""
     from ..index.build import load_price
     from ..index.catalog import grouped, totals
-    rows = asked.rows()
+    rows = asked.counted()
     price = load_price(asked.view.store.folder) if asked.since is not None or asked.until is not None else None
     out = totals(asked.catalog, rows, asked.since, asked.until, price)
     bounds = (asked.since, asked.until, price)
     out['by_agent'] = grouped(asked.catalog, rows, lambda r: r.agent, *bounds)
-    out['by_project'] = grouped(asked.catalog, rows, lambda r: r.project or '(unknown)', *bounds)
+    out['by_project'] = grouped(asked.catalog, rows, lambda r: r.project if r.readable == 1 and r.project else '(no project)', *bounds)
     _canonical(out, asked.view.store.folder)
     machine = [r for r in rows if r.machine]
     share = totals(asked.catalog, machine, *bounds)

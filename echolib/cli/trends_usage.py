@@ -36,7 +36,7 @@ def gather(args, out):
         since = clock.parse_bound(args.since, zone, asked.now) if args.since else None
         until = clock.parse_bound(args.until, zone, asked.now, end=True) if args.until else None
         asked.which = asked.which._replace(since=since, until=until)
-        rows, clean = asked.rows(), Cleaner(args)
+        rows, clean = asked.counted(), Cleaner(args)
         by_id = dict((row.id, row) for row in rows)
         groups, total = usage(asked.catalog, rows, args.by, zone, since, until, load_price(asked.view.store.folder))
         found = []

@@ -26,9 +26,12 @@ class Catalog(object):
     def __init__(self, db):
         self.db = db
 
-    def rows(self, which=ALL, now=None):
-        """-> list of Rows that have something readable, newest first; those dated after `now` (ms) come last."""
-        sql = 'select %s from sessions where readable = 1 and copy_of is null' % ', '.join(_COLUMNS)
+    def rows(self, which=ALL, now=None, ledgers=False):
+        """-> list of Rows that have something readable, newest first; those dated after `now` (ms) come last.
+
+        ledgers: also what counts without being a session (usage rows that name none).
+        """
+        sql = 'select %s from sessions where readable %s and copy_of is null' % (', '.join(_COLUMNS), '>= 1' if ledgers else '= 1')
         values = []
         if which.agent is not None:
             sql += ' and agent = ?'
@@ -262,7 +265,7 @@ def totals(catalog, rows, since=None, until=None, price=None):
     from .. import analysis
     tally = catalog.tally(rows, since, until, price)
     out = analysis.shared_keys(tally)
-    out['sessions'] = len(rows)
+    out['sessions'] = sum(1 for row in rows if row.readable == 1)
     for name in ('lines', 'parse_errors', 'unknown_records'):
         out[name] = sum(getattr(row, name) or 0 for row in rows)
     out['tools'] = analysis.tools_of(tally)
@@ -288,5 +291,5 @@ def grouped(catalog, rows, key, since=None, until=None, price=None):
             analysis.add_tally(tally, json.loads(row.tally or '{}') if tallies is None else tallies.get(row.id, {}))
         keys = analysis.shared_keys(tally)
         out[name] = dict((k, keys[k]) for k in ('api_calls', 'tokens', 'cost_usd', 'known_cost_usd'))
-        out[name]['sessions'] = len(groups[name])
+        out[name]['sessions'] = sum(1 for row in groups[name] if row.readable == 1)
     return out

@@ -40,9 +40,16 @@ def sessions(db, ids, loads=json.loads):
             (_clean(project if project else paths.guess_project(folder)), min(first) if first else stamp,
              max(last) if last else stamp, tally.get('w|messages', 0), _clean(main.get('last_branch') or ''), _clean(title), kind,
              _clean(prompt), files[0][0], lines, sum(f[4] or 0 for f in files), sum(f[5] or 0 for f in files),
-             1 if lines - sum(f[4] or 0 for f in files) > 0 and files[0][1] != 'history' else 0,
+             _readable(lines - sum(f[4] or 0 for f in files), files[0][1]),
              db.execute('select archive from roots where id = ?', (files[0][9],)).fetchone()[0], _machine(main), _clean(main.get('entrypoint') or ''),
              _clean(main.get('version') or ''), main.get('context'), json.dumps(tokens), known, unpriced, number))
+
+
+def _readable(lines, role):
+    """1 for a session with a readable record, 2 for a ledger (it counts, and is no session), 0 for anything else."""
+    if lines <= 0 or role == 'history':
+        return 0
+    return 2 if role == 'ledger' else 1
 
 
 def _machine(profile):

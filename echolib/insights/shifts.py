@@ -25,7 +25,7 @@ _SHARE_PRIOR, _RATIO_PRIOR = 5.0, 1.0
 # Standard deviations below which no split is worth its exact chance.
 _LEAST_Z = 3.0
 # From this much more variance on, neighbours are taken together, in runs of this times that.
-_ALIKE, _WIDER = 1.4, 1.5
+_ALIKE, _WIDER = 1.15, 1.5
 
 
 def share_scores(units):
@@ -174,7 +174,7 @@ def _run_length(sides):
         return 1
     wider = 1.0
     for lag, total in lags.items():
-        alike = total / pairs[lag] / (squares / count) + 2.0 / count
+        alike = total / pairs[lag] / (squares / count) + 3.0 / count
         wider += 2.0 * (1.0 - lag / (reach + 1.0)) * alike
     return 1 if wider < _ALIKE else int(_WIDER * wider + 0.999)
 
