@@ -1,14 +1,46 @@
 """Total recall over coding-agent sessions: the library behind session-digger's commands.
 
 The functions here are the public interface; each imports what it needs when it is called, so that `import echolib` is cheap.
+Beside them there are, for every agent, <agent>_list_sessions, <agent>_session_stats, <agent>_extract_messages,
+<agent>_extract_tools and <agent>_session_path, and what an agent alone has (grok_family_usage_report): see per_agent.
 """
+import sys
 
 __version__ = '0.1.0'
 
-__all__ = (
+_FIXED = (
     'iter_records', 'extract_messages', 'extract_tools', 'extract_files_changed', 'session_stats', 'detect_schema',
     'find_subagent_files', 'load_index', 'list_sessions', 'find_project_dir', 'detect_agent_type', 'parse_session',
-    'build_transcript', 'is_real_prompt', 'compute_cache_hit_rate')
+    'build_transcript', 'is_real_prompt', 'compute_cache_hit_rate', 'attach_cache_hit_rates', 'dispatch_resolve_agent',
+    'cross_tool_list_sessions', 'cross_tool_session_stats', 'scan_all_environments_parallel')
+
+
+class _Package(type(sys)):
+    """This module, which makes the functions of each agent when they are first asked for (Python 3.6 has no other way)."""
+
+    @property
+    def __all__(self):
+        """Every public name; to tell them the list of agents is read."""
+        from . import per_agent
+        return list(_FIXED) + per_agent.names()
+
+    def __getattr__(self, name):
+        if name.endswith(_ENDINGS):
+            from . import per_agent
+            found = per_agent.function(name)
+            if found is not None:
+                setattr(self, name, found)
+                return found
+        raise AttributeError("module '%s' has no attribute '%s'" % (__name__, name))
+
+    def __dir__(self):
+        return sorted(set(type(sys).__dir__(self)) | set(self.__all__))
+
+
+# How the names end that are made: any other, such as a module's, costs nothing.
+_ENDINGS = ('_list_sessions', '_session_stats', '_extract_messages', '_extract_tools', '_session_path', '_usage_report',
+            '_model_usage', '_list_subagents')
+sys.modules[__name__].__class__ = _Package
 
 
 def iter_records(path, types=None, skip_noise=True, limit=0, offset=0, line=0, coverage=None):
@@ -124,3 +156,52 @@ def compute_cache_hit_rate(cache_read_tokens, input_tokens, cache_write_tokens=0
     """cache_read / (input + cache_read + cache writes), None when nothing was sent."""
     from .events import cache_hit_rate
     return cache_hit_rate(cache_read_tokens, input_tokens, cache_write_tokens)
+
+
+def attach_cache_hit_rates(stats, input_includes_cache=False):
+    """Put `cache_hit_rate` into stats and into each row of its model_usage and models (None without input); -> stats.
+
+    stats: a dict with input_tokens, cache_read_tokens, cache_write_tokens, or with the shared `tokens`.
+    input_includes_cache: input_tokens holds what came from the cache, as some agents count (a key of that name says so too).
+    """
+    from . import per_agent
+    return per_agent.attach_rates(stats, input_includes_cache)
+
+
+def dispatch_resolve_agent(path):
+    """-> the agent a file or folder belongs to: by its place and name, its first records, then its shape ('universal');
+    'both' for a folder of several, 'unknown' for anything else. Never by words in its texts."""
+    from .adapters import unified
+    return unified.resolve_agent(path)
+
+
+def cross_tool_list_sessions(limit=50, keyword='', agent_filter=None):
+    """-> list of dicts of the sessions of all agents, newest first: agent, session_id, created, modified, summary,
+    first_prompt, msg_count, branch, project_path, full_path. Sessions that other programs started come last.
+
+    limit: 0 for all.  keyword: only those whose title, id, project, path or first prompt holds it, or in whose conversation
+    it is said.  agent_filter: one agent's name.
+    """
+    from .index import listing
+    return listing.listing('all', agent_filter, limit, None, keyword)
+
+
+def cross_tool_session_stats(path):
+    """-> dict of one session's numbers, whichever agent it is of, as of session_stats.
+
+    path: its transcript, its own folder, or its id. `client`, where the agent keeps counters of its own: those.
+    """
+    from . import per_agent
+    return per_agent.stats(path)
+
+
+def scan_all_environments_parallel(timeout=10.0):
+    """-> list of dicts, one for each folder in which an agent keeps sessions: agent, root, status, reason, found, readable,
+    sessions, files, bytes, seconds.
+
+    All are looked at at once, each in a thread of its own: one that fails or hangs hides no other. timeout: seconds after
+    which a folder is given up.  status: ok, empty, missing, unreadable, failed, hanging, or unadapted (an agent that is
+    known to keep sessions there, without an adapter).
+    """
+    from .adapters import unified
+    return unified.environments(timeout)

@@ -117,7 +117,7 @@ def _extract_tools(name, agent):
         found = unified.session_of(session, agent)
         rows = list(transcript_file.tools(found, tool_filter, errors_only, limit))
         timed = getattr(registry.get(agent), 'durations', None)
-        times = timed(found) if timed is not None else {}
+        times = timed(found, [row['id'] for row in rows]) if timed is not None else {}
         for row in rows:
             if row['id'] in times:
                 row['duration_ms'] = times[row['id']]

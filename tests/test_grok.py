@@ -7,7 +7,8 @@ import sqlite3
 
 import pytest
 
-from echolib.adapters import grok, grok_ledger, grok_sessions, grok_side, grok_text, grok_usage, registry
+import echolib
+from echolib.adapters import grok, grok_ledger, grok_side, grok_text, grok_usage, registry
 from echolib.analysis import shared_keys
 from echolib.records import Coverage
 from helpers import FIXTURES, run_script, shared
@@ -460,24 +461,27 @@ def test_billed(root):
 
 # sessions by themselves, and those that are gone
 
-def test_sessions_are_listed_and_found(root, monkeypatch):
+def test_sessions_are_listed_and_found(root, home, monkeypatch):
     monkeypatch.setenv('GROK_HOME', root)
-    assert [r['session_id'] for r in grok_sessions.grok_list_sessions()] == [CHAT, FORK, PARENT, OLD]
-    assert [r['session_id'] for r in grok_sessions.grok_list_sessions('/home/dev/app', 2)] == [CHAT, FORK]
-    assert [r['session_id'] for r in grok_sessions.grok_list_sessions(keyword='登录')] == [PARENT]
-    path = grok_sessions.grok_session_path('/home/dev/a/very/long/app', OLD)
-    assert path.endswith(OLD) and grok_sessions.grok_session_path(None, OLD) == path and grok_sessions.grok_session_path('/x', OLD) == ''
-    assert grok_sessions.grok_session_path(None, '../x') == ''
+    assert [r['session_id'] for r in echolib.grok_list_sessions()] == [CHAT, FORK, PARENT, OLD]
+    assert [r['session_id'] for r in echolib.grok_list_sessions('/home/dev/app', 2)] == [CHAT, FORK]
+    assert [r['session_id'] for r in echolib.grok_list_sessions(keyword='登录')] == [FORK, PARENT]     # which copied it
+    path = echolib.grok_session_path('/home/dev/a/very/long/app', OLD)
+    assert path.endswith(OLD) and echolib.grok_session_path(None, OLD) == path and echolib.grok_session_path('/x', OLD) == ''
+    assert echolib.grok_session_path(None, '../x') == ''
 
 
-def test_one_session(root):
+def test_one_session(root, home):
     folder = os.path.join(root, 'sessions', GROUP, PARENT)
-    stats = grok_sessions.grok_session_stats(folder)
-    assert (stats['title'], stats['turns'], stats['tool_errors'], stats['input_tokens'], stats['context_tokens']) == ('Login 登录 repair', 3, 1, 9200, 900)
-    assert sum(row['input_tokens'] for row in stats['model_usage'].values()) == 9200
-    assert [m['text'] for m in grok_sessions.grok_extract_messages(folder, 'user', 2)] == ['Fix the login 修复登录', '/review the patch']
-    assert [t['name'] for t in grok_sessions.grok_extract_tools(folder, errors_only=True)] == ['run_terminal_command']
-    assert [t['status'] for t in grok_sessions.grok_extract_tools(folder, tool_filter='Write')] == ['declined']
+    stats = echolib.grok_session_stats(folder)
+    assert (stats['title'], stats['client']['turns'], stats['client']['tool_errors'], stats['client']['context_tokens']) == (
+        'Login 登录 repair', 3, 1, 900)
+    family = echolib.grok_family_usage_report(folder)['family']
+    assert stats['input_tokens'] + stats['cache_read_tokens'] + stats['cache_write_tokens'] == family['input_tokens']
+    assert sum(row['input_tokens'] for row in stats['model_usage'].values()) == stats['input_tokens']
+    assert [m['text'] for m in echolib.grok_extract_messages(folder, 'user', 2)] == ['Fix the login 修复登录', '/review the patch']
+    assert [t['name'] for t in echolib.grok_extract_tools(folder, errors_only=True)] == ['run_terminal_command']
+    assert [t['status'] for t in echolib.grok_extract_tools(folder, tool_filter='Write')] == ['declined']
 
 
 def search_database(root, session, title):
@@ -616,7 +620,7 @@ def test_garbage_never_raises(root, tmp_path):
             assert all(e.id is None or isinstance(e.id, str) for e in found)
             assert all(min(e.data[1:6]) >= 0 for e in found if e.kind == 'usage')
             grok_usage.grok_family_usage_report(folder)
-            grok_sessions.grok_session_stats(folder)
+            echolib.grok_session_stats(folder)
             grok.branches(source.path)
     list(grok.scan(root, []))
 

@@ -278,7 +278,7 @@ def test_workspace_folders(tmp_path):
     path = str(tmp_path / 'state.vscdb')
     for text, expected in (('{"folder":"file:///home/ann/a%20b"}', '/home/ann/a b'), ('{"folder":"file:///c%3A/Users/ann"}', 'c:/Users/ann'),
                            ('{"folder":"vscode-remote://x/y"}', ''), ('{"configuration":"file:///x"}', ''), ('[]', ''), ('{', '')):
-        (tmp_path / 'workspace.json').write_text(text)
+        (tmp_path / 'workspace.json').write_bytes(text.encode('utf-8'))
         assert trae_chats.directory_of(path) == expected
 
 

@@ -16,6 +16,9 @@ Protocol of an adapter module:
     PLACED_BY_HEAD   True: which of its files are subagents' only their first records tell; head() says (optional)
     NAMES_AGENTS     True: its own events name the subagents that count (META subagent), their files do not (optional)
     files_of(name, given) -> [(edit, write or read, path)] of what one tool call does to files (optional)
+    PUBLIC           {function: module of this package}: what the library offers of this agent alone (optional)
+    client_counts(session)     -> dict of counters that the agent keeps of a session itself (optional)
+    durations(session, calls)  -> {id of a tool call: milliseconds}, where the agent tells (optional)
     owns(path)       -> bool: does this path look like one of this agent's files (names before content)
     head(path, also) -> dict of facts needed to place a loose file (session id), read from its first records
     read(source, coverage, offset, line, state)  -> iterator of lists of Event, one list a record; state (dict of plain

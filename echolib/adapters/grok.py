@@ -34,6 +34,8 @@ STORES = (
     Store('grok.state', 'sessions/<group>/<session>/plan.json, sessions/<group>/<session>/goal/*, sessions/<group>/<session>/workflows/*',
           False, 'task lists and other state, not conversation'),
 )
+# What the library offers of this agent beside what it offers of every one: {function: module}.
+PUBLIC = {'grok_family_usage_report': 'grok_usage', 'grok_aggregate_model_usage': 'grok_usage', 'grok_list_subagents': 'grok_usage'}
 STREAM = 'updates.jsonl'
 CHAT = 'chat_history.jsonl'
 # Tools that touch a file: (what they do, field of their input that names it).
@@ -387,6 +389,18 @@ def billed(session):
         if source.role == 'main':
             return ledger(os.path.dirname(source.path)) or None
     return None
+
+
+def client_counts(session):
+    """-> dict of the client's own counters of a session (see grok_sessions)."""
+    from .grok_sessions import client_counts as found
+    return found(session)
+
+
+def durations(session, calls):
+    """-> {id of a tool call: milliseconds} of these calls, as far as the client's telemetry tells."""
+    from .grok_sessions import durations as found
+    return found(session, calls)
 
 
 def branches(path):

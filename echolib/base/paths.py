@@ -14,12 +14,12 @@ def home(environ=None):
 
 
 def data_dir(environ=os.environ):
-    """Where our own files live: $SESSION_DIGGER_DATA_DIR, else ~/.claude/.session-digger; None without a home."""
+    """Where our own files live: $SESSION_DIGGER_DATA_DIR, else ~/.claude/.session-digger; None without a home folder."""
     named = environ.get('SESSION_DIGGER_DATA_DIR')
     if named:
         return os.path.abspath(os.path.expanduser(named))
     base = home()
-    return os.path.join(base, '.claude', '.session-digger') if base else None
+    return os.path.join(base, '.claude', '.session-digger') if base and os.path.isdir(base) else None
 
 
 def project_key(path):

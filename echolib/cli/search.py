@@ -279,5 +279,7 @@ def _widen(args, asked):
         tips.append('drop --since, --until, --scope or --agent')
     tips.append('try other words with --or "...", or a beginning with word*')
     files = asked.view.db.execute('select count(*) from files').fetchone()[0]
+    if not files:
+        return 'There are no transcripts on this machine yet. Where they are looked for: sd-recall.py environments'
     whole = 'Searched all %d transcript files' % files if not asked.view.covered else 'Searched: ' + asked.view.covered
     return '%s. To widen: %s.' % (whole, '; '.join(tips))

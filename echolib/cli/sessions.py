@@ -61,6 +61,8 @@ def text_path_plain(path):
 def nothing(args, asked):
     """-> what to say when no session fits."""
     known = asked.catalog.db.execute('select count(*) from sessions where readable = 1').fetchone()[0]
+    if not known:
+        return 'no transcripts on this machine yet; where they are looked for: sd-recall.py environments'
     where = ' in %s' % text_path(asked.which.project) if asked.which.project else ''
     return 'no sessions%s; %d are known in all (--scope all, without --since, --agent or --grep)' % (where, known)
 

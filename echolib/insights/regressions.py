@@ -34,8 +34,9 @@ def find(activity):
     wide = [series for series in everywhere if least[id(series)] <= ALLOWED]
     factor = shifts.affordable([least[id(series)] for series in judged + wide], ALLOWED)
     clear, unclear = [], []
+    wider = _alikeness(judged + wide)
     for series in judged:
-        _judge(series, factor, clear, unclear)
+        _judge(series, factor, wider, clear, unclear)
     # What one project shows is not told again as a change everywhere.
     hit = set(alarm.series.subject['project'] for alarm in clear)
     if hit:
@@ -43,7 +44,7 @@ def find(activity):
         wide = [series for series in comparisons.of_all(found, hit)
                 if _name(series) in possible and shifts.least_chance(series.units) <= ALLOWED]
     for series in wide:
-        _judge(series, factor, clear, unclear)
+        _judge(series, factor, wider, clear, unclear)
     clear.sort(key=_by_chance)
     unclear.sort(key=_by_chance)
     alarms = [alarm for alarm in clear if alarm.worse or alarm.series.measure == MODEL_SHARE]
@@ -60,10 +61,21 @@ def _by_chance(alarm):
     return alarm.chance, alarm.series.measure, sorted(alarm.series.subject.items())
 
 
-def _judge(series, factor, clear, unclear):
+def _alikeness(found):
+    """-> {measure: how alike neighbours are in its series, on average}."""
+    sums = {}
+    for series in found:
+        wider, count = shifts.alikeness(series.units, comparisons.scores(series))
+        have = sums.setdefault(series.measure, [0.0, 0])
+        have[0] += wider * count
+        have[1] += count
+    return dict((measure, total / count if count else 1.0) for measure, (total, count) in sums.items())
+
+
+def _judge(series, factor, wider, clear, unclear):
     """Put the changes of one series where they belong."""
     scores = comparisons.scores(series)
-    for start, split, end in _splits(series.units, scores, factor):
+    for start, split, end in _splits(series.units, scores, factor, wider.get(series.measure, 1.0)):
         alarm = _alarm(series, start, split, end, min(1.0, split.chance * factor))
         if alarm is None:
             continue
@@ -73,12 +85,12 @@ def _judge(series, factor, clear, unclear):
             unclear.append(alarm)
 
 
-def _splits(units, scores, factor):
+def _splits(units, scores, factor, wider):
     """Yield (start, Split, end) of the best split, and of those in its parts where it is clear."""
     waiting = [(0, len(units))]
     while waiting:
         start, end = waiting.pop()
-        split = shifts.best_split(units[start:end], scores[start:end])
+        split = shifts.best_split(units[start:end], scores[start:end], wider)
         if split is None:
             continue
         split = split._replace(at=split.at + start)

@@ -105,32 +105,48 @@ def least_chance(units):
     return min(1.0, len(places) * min(permutation.least_tail(len(units), at) for at in places))
 
 
-def best_split(units, scores):
-    """-> the Split that parts these scores most clearly, or None where none is possible or nothing differs."""
-    places, n = candidates(units), len(units)
-    mean = sum(scores) / n if n else 0.0
-    variance = sum((score - mean) ** 2 for score in scores)
-    if not places or variance < 1e-12:
+def best_split(units, scores, wider=1.0):
+    """-> the Split that parts these scores most clearly, or None where none is possible or nothing differs.
+
+    wider: how alike neighbours are in series like this one (see alikeness); its own counts where that is more.
+    """
+    at, z, sides = _place(units, scores)
+    if at is None:
         return None
-    best, best_z, before, done = None, 0.0, 0.0, 0
-    for at in places:
-        before += sum(scores[done:at])
-        done = at
-        # The sum before `at` against its mean, in standard deviations.
-        z = (before - at * mean) / sqrt(variance * at * (n - at) / (n * (n - 1.0)))
-        if abs(z) > abs(best_z):
-            best, best_z = at, z
-    if best is None:
-        return None
-    up = best_z < 0
-    if abs(best_z) < _LEAST_Z:
-        return Split(units[best].day, best, up, 1.0, 1)
-    sides = _by_stratum(units, scores, 0, best), _by_stratum(units, scores, best, n)
-    run = _run_length(sides)
+    up = z < 0
+    if abs(z) < _LEAST_Z:
+        return Split(units[at].day, at, up, 1.0, 1)
+    run = max(wider, _wider(sides))
+    run = 1 if run < _ALIKE else int(_WIDER * run + 0.999)
     before, after = [[mean for group in side for mean in _runs(group, run)] for side in sides]
     sign = 1.0 if up else -1.0
     chance = permutation.upper_tail([sign * value for value in before + after], len(after), sign * sum(after))
-    return Split(units[best].day, best, up, min(1.0, len(places) * chance), run)
+    return Split(units[at].day, at, up, min(1.0, len(candidates(units)) * chance), run)
+
+
+def alikeness(units, scores):
+    """-> (how much more the sums of neighbours vary than those of independent units, number of units) around the best split."""
+    at, _, sides = _place(units, scores)
+    return (1.0, 0) if at is None else (_wider(sides), len(units))
+
+
+def _place(units, scores):
+    """-> (index of the best split or None, its distance in standard deviations, the scores of its sides by stratum)."""
+    places, n = candidates(units), len(units)
+    mean = sum(scores) / n if n else 0.0
+    variance = sum((score - mean) ** 2 for score in scores)
+    best, best_z, before, done = None, 0.0, 0.0, 0
+    if variance > 1e-12:
+        for at in places:
+            before += sum(scores[done:at])
+            done = at
+            # The sum before `at` against its mean, in standard deviations.
+            z = (before - at * mean) / sqrt(variance * at * (n - at) / (n * (n - 1.0)))
+            if abs(z) > abs(best_z):
+                best, best_z = at, z
+    if best is None:
+        return None, 0.0, None
+    return best, best_z, (_by_stratum(units, scores, 0, best), _by_stratum(units, scores, best, n))
 
 
 def _by_stratum(units, scores, start, end):
@@ -150,33 +166,31 @@ def _runs(scores, run):
     return [sum(scores[a:b]) / (b - a) for a, b in zip(bounds, bounds[1:])]
 
 
-def _run_length(sides):
-    """How many neighbours count as one unit, so that neighbours that are alike are not taken for independent ones.
+def _wider(sides):
+    """The variance of sums of neighbours relative to that of independent units (Newey-West, Bartlett's weights).
 
-    The variance of sums of neighbours relative to that of independent units (Bartlett's weights), from what is left
-    when each side's mean is taken out, which makes every lag look smaller than it is by about one over the number.
+    From what is left when each side's mean is taken out, which makes every lag look smaller than it is, by about three
+    over the number where the split was chosen to fit.
     """
-    squares, lags, count = 0.0, {}, 0
-    groups = []
+    squares, lags, pairs, count, groups = 0.0, {}, {}, 0, []
     for side in sides:
         size = sum(len(group) for group in side)
         mean = sum(sum(group) for group in side) / size
         groups.extend([score - mean for score in group] for group in side)
         count += size
     reach = max(2, int(round(count ** (1 / 3.0))))
-    pairs = {}
     for group in groups:
         squares += sum(score * score for score in group)
         for lag in range(1, min(reach, len(group) - 1) + 1):
             lags[lag] = lags.get(lag, 0.0) + sum(a * b for a, b in zip(group, group[lag:]))
             pairs[lag] = pairs.get(lag, 0) + len(group) - lag
     if squares < 1e-12:
-        return 1
+        return 1.0
     wider = 1.0
     for lag, total in lags.items():
         alike = total / pairs[lag] / (squares / count) + 3.0 / count
         wider += 2.0 * (1.0 - lag / (reach + 1.0)) * alike
-    return 1 if wider < _ALIKE else int(_WIDER * wider + 0.999)
+    return wider
 
 
 def level(units):
