@@ -16,7 +16,8 @@ def stats(path):
     for source in session.sources:
         coverage = Coverage(source.path)
         one = analysis.FileAnalysis()
-        if source.role != 'main' and not analysis.is_replay(source.chain):
+        if (source.role in ('agent', 'loose') and not analysis.is_replay(source.chain)
+                and not getattr(adapter, 'NAMES_AGENTS', False)):
             one.add_agent(source.chain)
         try:
             for events in adapter.read(source, coverage):

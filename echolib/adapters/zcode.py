@@ -27,6 +27,8 @@ STORES = (
     Store('zcode.log', 'cli/log/*.jsonl', False, 'log of the program'),
     Store('zcode.settings', 'v2/config.json, v2/credentials.json', False, 'settings and secrets: never opened'),
 )
+# What the library offers of this agent beside what it offers of every one: {function: module}.
+PUBLIC = {'zcode_aggregate_model_usage': 'zcode_usage'}
 DB = os.path.join('cli', 'db', 'db.sqlite')
 _DB_NAME = 'db.sqlite'
 _TRACE = 'transcript.jsonl'

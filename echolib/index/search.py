@@ -29,7 +29,7 @@ PROSE, TOOLS = 'prose', 'tools'
 # What may be found. sessions: set of session row ids or None for all; kinds: set of document kinds or None for those
 # of the chosen tables; since, until: ms bounds or None; tools: tool output and the like too; injected: everything;
 # per_session, limit: 0 for all; recent: newest first; hide: {file id: line}, only lines before it may be shown;
-# accept: a last test of a Hit, or None; behind: sessions that come last whatever their score.
+# accept: a test of Hits, or None; behind: sessions that come last whatever their score.
 Options = namedtuple('Options', 'sessions kinds since until tools injected per_session limit recent hide accept behind')
 
 # One answer line. score: larger is better; missing: texts of the terms its session lacks (None: told from the text);
@@ -57,7 +57,7 @@ class Searcher(object):
     def __init__(self, db, shards, texts):
         self.db, self.shards, self.texts = db, shards, texts
         self._ranges = self._of_file = None
-        self._file_of, self._rows = {}, {}
+        self._file_of, self._rows, self._passed = {}, {}, {}
         self.rivals = set(row[0] for row in db.execute('select distinct file from rivals'))
         self.copied = set(row[0] for row in db.execute('select id from sessions where copy_of is not null'))
         self.history = set(row[0] for row in db.execute("select id from files where role = 'history'"))
@@ -99,18 +99,24 @@ class Searcher(object):
     def _with_history(self, query, options, answer):
         """-> the answer with prompts of sessions whose transcript is gone, from the agents' own prompt histories."""
         from zlib import crc32
-        known = None
-        found = []
-        for shard, (number, db, end) in enumerate(self.shards):
-            expression = ' AND '.join(alternatives_expression(a) for a in query.terms)
-            where, values = self._filter(PROSE, options._replace(kinds={schema.HISTORY_DOC}, hide={}))
-            for doc, ident in db.execute('select d.id, d.ident from prose join docs d on d.id = prose.rowid where prose match ?'
-                                         ' and d.id < ?%s order by d.time desc limit 200' % where, [expression, end] + values):
-                if known is None:
-                    known = set(crc32(sid.encode('utf-8', 'replace')) for sid, in self.db.execute('select sid from sessions where readable = 1'))
-                row = self._doc(shard, doc)
-                if ident not in known and row[0] in self.history:
-                    found.append((Hit(row[0], None, row[1], row[2], row[3], row[4], row[5], row[6], 0.0, (), ()), ident))
+        known, found = None, []
+        expression = ' AND '.join(alternatives_expression(a) for a in query.terms)
+        where, values = self._filter(PROSE, options._replace(kinds={schema.HISTORY_DOC}, hide={}))
+        places = dict((number, i) for i, (number, _, _) in enumerate(self.shards))
+        for number, ranges in self.db.execute("select shard, ranges from files where role = 'history' and ranges != ''"):
+            shard = places[number]
+            db = self.shards[shard][1]
+            for piece in ranges.split(','):
+                first, _, last = piece.partition('-')
+                # The numbers of a history's documents, said to the full-text table, spare it all others.
+                rows = db.execute('select d.id, d.ident from prose join docs d on d.id = prose.rowid where prose match ? and prose.rowid >= ?'
+                                  ' and prose.rowid < ?%s order by d.time desc limit 200' % where, [expression, int(first), int(last)] + values)
+                for doc, ident in rows.fetchall():
+                    if known is None:
+                        known = set(crc32(sid.encode('utf-8', 'replace')) for sid, in self.db.execute('select sid from sessions where readable = 1'))
+                    if ident not in known:
+                        row = self._doc(shard, doc)
+                        found.append((Hit(row[0], None, row[1], row[2], row[3], row[4], row[5], row[6], 0.0, (), ()), ident))
         if not found:
             return answer
         if answer.partial:
@@ -188,32 +194,40 @@ class Searcher(object):
         if query.question:
             return self._answer_question(query, tables, options)
         found = [self._documents(alternatives, tables, options, True) for alternatives in query.terms]
-        for term in query.without:
-            barred = self._documents((term,), tables, options, True)
-            for docs in found:
-                for place in docs:
-                    drop = set(barred.get(place, ()))
-                    docs[place] = [d for d in docs[place] if d not in drop]
+        self._without(query, found, tables, options)
         sessions = [self._sessions(docs) for docs in found]
         union = set().union(*sessions)
         full = set(sessions[0]).intersection(*sessions[1:])
         partial = not full and bool(union) and len(query.terms) > 1
         answering = union if partial else full
-        ranks = self._bm25(query, found, options, partial)
-        chosen = self._shortlist(found, ranks, options)
+        best = answering
+        if partial:
+            held = dict((s, sum(1 for one in sessions if s in one)) for s in union)
+            best = set(s for s in union if held[s] == max(held.values()))
+        ranks = self._bm25(query, found, options, best, answering)
+        chosen = self._shortlist(found, ranks, options, answering)
         copies = self._copies(found, chosen)
         answering -= self._only_copies(found, copies, answering)
         rows = self._scored(query, found, ranks, chosen - set(copies), answering, sessions, options, partial)
         hits = self._rank(query, rows, sessions, copies, options)
-        total = len(answering)
-        if options.accept is not None and not options.limit:
-            total = len(set(h.session for h in hits))
-        return Answer(hits, total, partial, self.notes, query.terms)
+        return Answer(hits, len(answering), partial, self.notes, query.terms)
+
+    def _without(self, query, found, tables, options):
+        """Take documents that hold an excluded term out of every term's documents; -> {(table, shard): set of them}."""
+        barred = {}
+        for term in query.without:
+            for place, ids in self._documents((term,), tables, options, True).items():
+                barred.setdefault(place, set()).update(ids)
+        for docs in found if barred else ():
+            for place in docs:
+                docs[place] = [d for d in docs[place] if d not in barred.get(place, ())]
+        return barred
 
     def _answer_question(self, query, tables, options):
         """-> Answer: messages ranked by how much of the question they hold (see ranking)."""
         from . import ranking
         found = [self._documents(alternatives, tables, options, False) for alternatives in query.terms]
+        barred = self._without(query, found, tables, options)
         lists, counts, sizes = [], [], {}
         for docs in found:
             one, count = {}, {}
@@ -235,16 +249,16 @@ class Searcher(object):
         mean = sum(n * m for n, m in totals) / float(documents)
         question = ranking.Question(query.terms, lists, documents, mean, counts, len(sizes))
         average = sum(sizes.values()) / float(len(sizes) or 1)
-        ranks = self._bm25(query, found, options, False)
-        chosen = self._shortlist(found, ranks, options)
+        ranks = self._bm25(query, found, options, answering, answering)
+        chosen = self._shortlist(found, ranks, options, answering)
         copies = self._copies(found, chosen)
         chosen -= set(copies)
-        if query.dates:
-            chosen |= self._on_days(query.dates, options)
+        days = set(d for d in self._on_days(query.dates, options) if d[1] not in barred.get((PROSE, d[0]), ())) if query.dates else set()
+        chosen |= days
         first = sorted(chosen, key=lambda d: (-ranks.get(d, 0.0), -question.score_unread(*d), d))
         self._load(first)
         scores, held = {}, {}
-        for doc in first[:ranking.READ] if options.limit else first:
+        for doc in days.union(first[:ranking.READ]) if options.limit else first:
             scores[doc], held[doc] = question.score_text(self._text(*doc))
         rows = []
         for doc in first:
@@ -282,9 +296,11 @@ class Searcher(object):
             for since, until in ranking.spans(dates, span[0], span[1]):
                 for doc, file in db.execute(
                         'select d.id, d.file from docs d where d.time >= ? and d.time < ? and d.id < ? and d.kind in (2, 3)%s'
-                        ' order by d.time limit %d' % (where, ranking.READ), [since, until, end] + values):
+                        ' order by d.time' % where, [since, until, end] + values):
                     if self.session_of(file) is not None and self._allowed(file, options):
                         out.add((shard, doc))
+                        if len(out) >= ranking.READ:
+                            return out
         return out
 
     def _score_of(self, question, scores, shard, number):
@@ -322,8 +338,20 @@ class Searcher(object):
         ids = [row[0] for row in rows]
         if not ids:
             return ids
-        return [number for first, last, file, inside in self._by_file(shard, ids)
-                if self._allowed(file, options) for number in inside]
+        ids = [number for first, last, file, inside in self._by_file(shard, ids)
+               if self._allowed(file, options) for number in inside]
+        return ids if options.accept is None else self._accepted(shard, ids, options.accept)
+
+    def _accepted(self, shard, ids, accept):
+        """-> the documents among `ids` that pass a test of Hits."""
+        self._load([(shard, number) for number in ids])
+        for number in ids:
+            key = (accept, shard, number)
+            if key not in self._passed:
+                row = self._doc(shard, number)
+                self._passed[key] = row is not None and accept(
+                    Hit(row[0], self.session_of(row[0]), row[1], row[2], row[3], row[4], row[5], row[6], 0.0, (), ()))
+        return [number for number in ids if self._passed[accept, shard, number]]
 
     def _allowed(self, file, options):
         session = self.session_of(file)
@@ -483,57 +511,89 @@ class Searcher(object):
 
     # in which order
 
-    def _bm25(self, query, found, options, partial):
-        """-> {(shard, id): score} of the best documents of the prose table (all of them without a limit)."""
-        glue = ' OR ' if query.question or partial or len(query.terms) == 1 else ' AND '
+    def _bm25(self, query, found, options, best, answering):
+        """-> {(shard, id): score} of the best documents of the prose table (all of them without a limit).
+
+        best: of the answering sessions those that come first.
+        """
         parts = [alternatives_expression(a) for a in query.terms]
-        limit = -1 if not options.limit else _CANDIDATES
+        # Messages that hold every word come before sessions that hold them here and there.
+        rounds = [(' OR ', best)] + ([(' OR ', answering)] if len(best) < len(answering) else [])
+        if best and not query.question and len(parts) > 1 and len(best) == len(answering):
+            rounds.insert(0, (' AND ', best))
         ranks = {}
-        for glued in ((glue, ' OR ') if glue == ' AND ' else (glue,)):
-            expression = glued.join(parts)
+        for glue, sessions in rounds:
             for shard, (number, db, end) in enumerate(self.shards):
                 lists = [docs[PROSE, shard] for docs in found if (PROSE, shard) in docs]
-                if not lists:
-                    continue
-                for doc, rank in db.execute('select rowid, rank from prose where prose match ? and rowid < ? order by rank limit ?',
-                                            (expression, end, limit)):
-                    if any(_holds(ids, doc) for ids in lists):
-                        ranks.setdefault((shard, doc), -rank)
-            # Messages that hold every word come before sessions that hold them here and there.
+                if lists:
+                    ranked = db.execute('select rowid, rank from prose where prose match ? and rowid < ? order by rank', (glue.join(parts), end))
+                    self._take(ranks, shard, ranked, lists, sessions, options)
             if options.limit and len(set(self.session_of(self._file(*d)) for d in ranks)) >= options.limit:
                 break
         return ranks
 
-    def _shortlist(self, found, ranks, options):
+    def _take(self, ranks, shard, ranked, lists, sessions, options):
+        """Add to `ranks` the first _CANDIDATES of a ranking that were selected, and so many more that several times the hits
+        asked for can be made of them: one session that speaks of nothing else must not hide the others."""
+        most, per, taken, usable = options.per_session or options.limit, {}, 0, 0
+        for doc, rank in ranked:
+            if not any(_holds(ids, doc) for ids in lists):
+                continue
+            session = self.session_of(self._file(shard, doc))
+            if session not in sessions:
+                continue
+            ranks.setdefault((shard, doc), -rank)
+            if options.limit:
+                taken += 1
+                per[session] = per.get(session, 0) + 1
+                usable += per[session] <= most
+                if taken >= _CANDIDATES and usable >= min(3 * options.limit, most * len(sessions)):
+                    break
+
+    def _shortlist(self, found, ranks, options, answering):
         """-> set of (shard, id) worth an exact score: the best by bm25, and of the other table what holds most terms."""
         if not options.limit or options.recent:
             return set((shard, n) for docs in found for (_, shard), ids in docs.items() for n in ids)
         chosen = set(ranks)
         for shard in range(len(self.shards)):
             lists = [docs.get((TOOLS, shard), ()) for docs in found]
-            if not any(lists):
-                continue
-            best = sorted(set(lists[0]).intersection(*lists[1:]))[-_CANDIDATES:]
-            if len(best) < _CANDIDATES:
-                best += sorted(set().union(*[ids[-_CANDIDATES:] for ids in lists]))[-_CANDIDATES:]
-            chosen.update((shard, n) for n in best)
+            if any(lists):
+                chosen.update((shard, n) for n in self._of_files(shard, lists, options, answering))
         return chosen
+
+    def _of_files(self, shard, lists, options, answering):
+        """-> set of ids: of each file (the newest, where there are many) the last documents that hold all terms, or any."""
+        files, most = {}, 3 * (options.per_session or options.limit)
+        for i, ids in enumerate(lists):
+            for _, _, file, inside in self._by_file(shard, ids):
+                if self.session_of(file) in answering:
+                    files.setdefault(file, {})[i] = inside
+        names = list(files)
+        if len(names) * most > 4 * _CANDIDATES:
+            last = dict(self.db.execute('select id, last from files'))
+            names.sort(key=lambda f: (-len(files[f]), -(last.get(f) or 0), f))
+        out = set()
+        for file in names[:max(2 * options.limit, 4 * _CANDIDATES // most)]:
+            parts = files[file]
+            good = sorted(set(parts[0]).intersection(*list(parts.values())[1:]))[-most:] if len(parts) == len(lists) else []
+            out.update(good)
+            if len(good) < most:
+                out.update(n for inside in parts.values() for n in inside[-most:])
+        return out
 
     def _scored(self, query, found, ranks, chosen, answering, sessions, options, partial):
         """-> sorted list of (order, score, shard, document, session)."""
         everywhere = float(sum(end for _, _, end in self.shards)) or 1.0
         weights = [log(1.0 + everywhere / (1.0 + sum(len(ids) for ids in docs.values()))) for docs in found]
         depth = dict((s, sum(1 for one in sessions if s in one)) for s in answering) if partial else {}
-        exact = len(chosen) <= 8 * _CANDIDATES or options.recent
-        if exact:
-            self._load(chosen)
+        self._load(chosen)
         rows = []
         for shard, number in chosen:
             session = self.session_of(self._file(shard, number))
             if session not in answering:
                 continue
             weight = sum(w for w, docs in zip(weights, found) if any(_holds(docs.get((t, shard), ()), number) for t in (PROSE, TOOLS)))
-            doc = self._doc(shard, number) if exact else None
+            doc = self._doc(shard, number)
             score = ranks.get((shard, number))
             score = (weight * 0.1 if score is None else weight + score) * (_WEIGHTS.get(doc[5], 0.3) if doc else 1.0)
             rows.append([(session in options.behind, -depth.get(session, 0)), score, shard, number, session, doc[6] or 0 if doc else 0])
@@ -572,8 +632,6 @@ class Searcher(object):
                                 for alternatives, having in zip(query.terms, sessions) if session not in having)
             hit = Hit(row[0], session, row[1], row[2], row[3], row[4], row[5], row[6], score, missing,
                       tuple(sorted(whole.get((shard, number), set()) - {session})))
-            if options.accept is not None and not options.accept(hit):
-                continue
             hits.append(hit)
             per[session] = per.get(session, 0) + 1
             if options.limit and len(hits) >= options.limit:
