@@ -207,15 +207,10 @@ def _archive(asked, leaves):
 def _python():
     import platform
     import sqlite3
+    from ..base import zstd
     from ..index import schema
-    try:
-        from compression import zstd
-        decoder = zstd.__name__
-    except ImportError:
-        import shutil
-        decoder = shutil.which('zstd')
     return {'version': platform.python_version(), 'executable': text_path(sys.executable or ''), 'platform': sys.platform,
-            'sqlite': sqlite3.sqlite_version, 'fts5': schema.has_fts5(), 'zstd': decoder is not None,
+            'sqlite': sqlite3.sqlite_version, 'fts5': schema.has_fts5(), 'zstd': text_path(zstd.way()),
             'encoding': sys.getfilesystemencoding(), 'utf8_output': (getattr(sys.stdout, 'encoding', None) or '').lower() in ('utf-8', 'utf8')}
 
 
@@ -240,7 +235,7 @@ def _doctor_text(out, data, asked, clean, most):
                                                _size(archive['bytes'])))
     lines.append('Python %s on %s, SQLite %s, FTS5: %s, zstd: %s' % (
         python['version'], python['platform'], python['sqlite'], _yes(python['fts5']),
-        'yes' if python['zstd'] else 'no (compressed transcripts cannot be read; Python 3.14 or the program zstd can)'))
+        'its own decoder (slow)' if python['zstd'] == 'zstd_pure' else clean.line(python['zstd'])))
     for one in data['cleanup']:
         lines.append(_leaving(one, asked))
     _list(lines, 'dated after this clock', data['future_sessions'],

@@ -18,6 +18,8 @@ _WEIGHTS = {schema.TITLE: 1.25, schema.PROMPT_DOC: 1.1, schema.REPLY_DOC: 1.0, s
             schema.CALL_DOC: 0.4, schema.RESULT_DOC: 0.35, schema.INJECTED_DOC: 0.2}
 # Documents that are ranked exactly; the rest is ordered by bm25 alone.
 _CANDIDATES = 250
+# bm25 below this is no difference: SQLite gives 1e-6 for a word that half of all documents hold.
+_FLAT = 1e-3
 # Up to this many documents are looked up one by one.
 _FEW = 300
 # All of a file's documents are compared with its copies' where it holds at most this many.
@@ -57,7 +59,7 @@ class Searcher(object):
     def __init__(self, db, shards, texts):
         self.db, self.shards, self.texts = db, shards, texts
         self._ranges = self._of_file = None
-        self._file_of, self._rows, self._passed = {}, {}, {}
+        self._file_of, self._rows, self._passed, self._groups = {}, {}, {}, {}
         self.rivals = set(row[0] for row in db.execute('select distinct file from rivals'))
         self.copied = set(row[0] for row in db.execute('select id from sessions where copy_of is not null'))
         self.history = set(row[0] for row in db.execute("select id from files where role = 'history'"))
@@ -101,6 +103,8 @@ class Searcher(object):
         from zlib import crc32
         known, found = None, []
         expression = ' AND '.join(alternatives_expression(a) for a in query.terms)
+        if query.without:
+            expression = '(%s) NOT %s' % (expression, alternatives_expression(query.without))
         where, values = self._filter(PROSE, options._replace(kinds={schema.HISTORY_DOC}, hide={}))
         places = dict((number, i) for i, (number, _, _) in enumerate(self.shards))
         for number, ranges in self.db.execute("select shard, ranges from files where role = 'history' and ranges != ''"):
@@ -110,7 +114,7 @@ class Searcher(object):
                 first, _, last = piece.partition('-')
                 # The numbers of a history's documents, said to the full-text table, spare it all others.
                 rows = db.execute('select d.id, d.ident from prose join docs d on d.id = prose.rowid where prose match ? and prose.rowid >= ?'
-                                  ' and prose.rowid < ?%s order by d.time desc limit 200' % where, [expression, int(first), int(last)] + values)
+                                  ' and prose.rowid < ?%s order by d.time desc' % where, [expression, int(first), int(last)] + values)
                 for doc, ident in rows.fetchall():
                     if known is None:
                         known = set(crc32(sid.encode('utf-8', 'replace')) for sid, in self.db.execute('select sid from sessions where readable = 1'))
@@ -119,6 +123,7 @@ class Searcher(object):
                         found.append((Hit(row[0], None, row[1], row[2], row[3], row[4], row[5], row[6], 0.0, (), ()), ident))
         if not found:
             return answer
+        found.sort(key=lambda f: (-(f[0].time or 0), f[0].file, f[0].line))
         if answer.partial:
             # Whole matches, though of sessions that are gone, say more than parts.
             answer = Answer([], 0, False, [])
@@ -338,9 +343,12 @@ class Searcher(object):
         ids = [row[0] for row in rows]
         if not ids:
             return ids
-        ids = [number for first, last, file, inside in self._by_file(shard, ids)
-               if self._allowed(file, options) for number in inside]
-        return ids if options.accept is None else self._accepted(shard, ids, options.accept)
+        groups = [group for group in self._by_file(shard, ids) if self._allowed(group[2], options)]
+        ids = [number for group in groups for number in group[3]]
+        if options.accept is not None:
+            return self._accepted(shard, ids, options.accept)
+        self._groups[id(ids)] = ids, groups
+        return ids
 
     def _accepted(self, shard, ids, accept):
         """-> the documents among `ids` that pass a test of Hits."""
@@ -358,21 +366,29 @@ class Searcher(object):
         return file not in self.history and session not in self.copied and (options.sessions is None or session in options.sessions)
 
     def _by_file(self, shard, ids):
-        """Yield (first, end, file, its ids) for sorted document ids; what belongs to no file (it went, or was read anew) is
-        passed over."""
+        """-> list of (first, end, file, its ids) of sorted document ids; what belongs to no file (it went, or was read anew) is
+        left out."""
+        # A list is kept beside its groups, so that no other list can get its identity.
+        if id(ids) in self._groups:
+            return self._groups[id(ids)][1]
         if self._ranges is None and len(ids) <= _FEW:
             groups = {}
             for number in ids:
                 file = self._file(shard, number)
                 if file is not None:
                     groups.setdefault(file, []).append(number)
-            for file, inside in groups.items():
-                yield inside[0], inside[-1] + 1, file, inside
-            return
+            return [(inside[0], inside[-1] + 1, file, inside) for file, inside in groups.items()]
+        out, low, count = [], 0, len(ids)
         for first, last, file in self.ranges[shard]:
-            low = bisect_left(ids, first)
-            if low < len(ids) and ids[low] < last:
-                yield first, last, file, ids[low:bisect_left(ids, last, low)]
+            if low == count:
+                break
+            if ids[low] < last:
+                low = bisect_left(ids, first, low)
+                high = bisect_left(ids, last, low)
+                if low < high:
+                    out.append((first, last, file, ids[low:high]))
+                    low = high
+        return out
 
     def _filter(self, table, options):
         where, values = '', []
@@ -453,10 +469,10 @@ class Searcher(object):
         return self._file_of[key]
 
     def _sessions(self, docs):
-        """-> set of session ids that hold any of the documents ({(table, shard): ids})."""
+        """-> set of session ids that hold any of the documents ({(table, shard): sorted ids})."""
         out = set()
         for (_, shard), ids in docs.items():
-            for _, _, file, _ in self._by_file(shard, sorted(ids)):
+            for _, _, file, _ in self._by_file(shard, ids):
                 out.add(self.session_of(file))
         return out
 
@@ -501,13 +517,14 @@ class Searcher(object):
         suspects, own = {}, set()
         for doc in copies:
             suspects.setdefault(self._file(*doc), self.session_of(self._file(*doc)))
+        doubtful = set(suspects.values())
         for place in set().union(*found):
             for docs in found:
                 for _, _, file, inside in self._by_file(place[1], docs.get(place, ())):
                     session = self.session_of(file)
-                    if session in suspects.values() and any((place[1], n) not in copies for n in inside):
+                    if session in doubtful and any((place[1], n) not in copies for n in inside):
                         own.add(session)
-        return set(suspects.values()) - own
+        return doubtful - own
 
     # in which order
 
@@ -526,18 +543,30 @@ class Searcher(object):
             for shard, (number, db, end) in enumerate(self.shards):
                 lists = [docs[PROSE, shard] for docs in found if (PROSE, shard) in docs]
                 if lists:
-                    ranked = db.execute('select rowid, rank from prose where prose match ? and rowid < ? order by rank', (glue.join(parts), end))
-                    self._take(ranks, shard, ranked, lists, sessions, options)
+                    ranked = self._ranked(db, end, glue.join(parts), bool(options.limit))
+                    self._take(ranks, shard, ranked, lists, all if glue == ' AND ' else any, sessions, options)
             if options.limit and len(set(self.session_of(self._file(*d)) for d in ranks)) >= options.limit:
                 break
         return ranks
 
-    def _take(self, ranks, shard, ranked, lists, sessions, options):
+    def _ranked(self, db, end, expression, few):
+        """Yield (id, rank) of a shard's prose, best first: by bm25, and where that tells nothing apart by kind and time."""
+        for doc, rank in db.execute('select rowid, rank from prose where prose match ? and rowid < ? order by rank', (expression, end)):
+            if few and rank > -_FLAT:
+                # Words that half of all documents hold: what remains of the score decides.
+                for kinds in ('kind <= %d' % schema.PROMPT_DOC, 'kind > %d and kind < %d' % (schema.PROMPT_DOC, schema.TOOL_KINDS)):
+                    for doc, in db.execute('select id from docs where %s and id < ? order by kind, time desc, id' % kinds, (end,)):
+                        yield doc, 0.0
+                return
+            few = False
+            yield doc, rank if rank < -_FLAT else 0.0
+
+    def _take(self, ranks, shard, ranked, lists, need, sessions, options):
         """Add to `ranks` the first _CANDIDATES of a ranking that were selected, and so many more that several times the hits
         asked for can be made of them: one session that speaks of nothing else must not hide the others."""
         most, per, taken, usable = options.per_session or options.limit, {}, 0, 0
         for doc, rank in ranked:
-            if not any(_holds(ids, doc) for ids in lists):
+            if not need(_holds(ids, doc) for ids in lists):
                 continue
             session = self.session_of(self._file(shard, doc))
             if session not in sessions:
