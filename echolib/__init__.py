@@ -94,7 +94,8 @@ def session_stats(path):
 
 def detect_schema(path):
     """-> dict: file, lines, bytes, parse_errors, damaged, first_timestamp, last_timestamp, versions, models,
-    unknown_types, record_types {type: {count, fields}}."""
+    unknown_types, record_types {type: {count, fields}}. Of what is no file of JSON lines (a database, packed frames) the
+    kinds of events are told instead."""
     from . import analysis_file
     return analysis_file.schema(path)
 

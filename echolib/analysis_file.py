@@ -4,7 +4,11 @@ import os
 from . import analysis, pricing
 from .adapters import lookup, registry
 from .base import clock, paths
+from .events import META, USAGE
 from .records import Coverage, read_records
+
+# Of every type so many records are looked at for their fields.
+_SAMPLE = 50
 
 
 def stats(path):
@@ -60,33 +64,58 @@ def schema(path):
     path = os.path.abspath(os.path.expanduser(path))
     session = lookup.session_at(path)
     coverage = Coverage(path)
-    for _ in registry.get(session.agent).read(session.sources[0], coverage):
-        continue
-    odd = set(drift.line for drift in coverage.drifts)
-    types, unknown, versions, models, times = {}, set(), [], [], []
-    for record in read_records(path):
-        data = record.data
-        kind = record.type or '(no type)'
-        inner = data.get('subtype') if kind == 'system' else data.get('attachment') if kind == 'attachment' else None
-        inner = inner.get('type') if isinstance(inner, dict) else inner
-        if isinstance(inner, str) and inner:
-            kind = '%s/%s' % (kind, inner)
-        row = types.setdefault(kind, {'count': 0, 'fields': set()})
-        row['count'] += 1
-        if row['count'] <= 50:
-            row['fields'].update(str(k) for k in data)
-        if record.line in odd:
-            unknown.add(kind)
-        for value, into in ((data.get('version'), versions), (record.message.get('model'), models)):
-            if isinstance(value, str) and value not in into and value != '<synthetic>':
+    kinds, versions, models, times = {}, [], [], []
+    for events in registry.get(session.agent).read(session.sources[0], coverage):
+        for event in events:
+            row = kinds.setdefault('%s/%s' % (event.kind, event.label) if event.label else event.kind, {'count': 0, 'fields': set()})
+            row['count'] += 1
+            if row['count'] <= _SAMPLE:
+                row['fields'].update(event.data if isinstance(event.data, dict) else getattr(event.data, '_fields', ()))
+            value = event.text if event.kind == META and event.label == 'version' else event.data.model if event.kind == USAGE else ''
+            into = versions if event.kind == META else models
+            if value and value not in into:
                 into.append(value)
-        time = clock.parse_time(data.get('timestamp'))
-        if time is not None:
-            times.append(time)
-    return {'file': path, 'agent': session.agent, 'lines': coverage.lines, 'bytes': os.path.getsize(path),
+            if event.time is not None:
+                times.append(event.time)
+    odd = set(drift.line for drift in coverage.drifts)
+    types, unknown = _record_types(path, odd) if os.path.isfile(path) else ({}, set())
+    # No lines of JSON (a database, packed frames): what was read of it is told instead.
+    types = types or kinds
+    return {'file': path, 'agent': session.agent, 'lines': coverage.lines, 'bytes': session.sources[0].size,
             'parse_errors': coverage.parse_errors, 'unknown_records': coverage.unknown_records,
             'damaged': [list(d) for d in coverage.damaged], 'drifts': [list(d) for d in coverage.drifts],
             'first_timestamp': clock.format_time(min(times)) if times else '',
             'last_timestamp': clock.format_time(max(times)) if times else '', 'versions': versions, 'models': models,
             'unknown_types': sorted(unknown),
-            'record_types': dict((k, {'count': v['count'], 'fields': sorted(v['fields'])}) for k, v in types.items())}
+            'record_types': dict((k, {'count': v['count'], 'fields': sorted(str(f) for f in v['fields'])}) for k, v in types.items())}
+
+
+def _record_types(path, odd):
+    """-> ({type: {count, fields}}, types of the lines in `odd`) of a file of JSON lines."""
+    types, unknown = {}, set()
+    for record in read_records(path):
+        data = record.data
+        kind, inner = record.type or '(no type)', _inner_type(record)
+        if isinstance(inner, str) and inner:
+            kind = '%s/%s' % (kind, inner)
+        row = types.setdefault(kind, {'count': 0, 'fields': set()})
+        row['count'] += 1
+        if row['count'] <= _SAMPLE:
+            row['fields'].update(data)
+        if record.line in odd:
+            unknown.add(kind)
+    return types, unknown
+
+
+def _inner_type(record):
+    """-> the finer type that a record of Claude Code, Codex, Kimi or Grok names inside itself, None without."""
+    data = record.data
+    if record.type == 'system':
+        return data.get('subtype')
+    update = data['params'].get('update') if isinstance(data.get('params'), dict) else None
+    if isinstance(update, dict):
+        return update.get('sessionUpdate')
+    for key in ('attachment', 'payload') + (() if record.type else ('message',)):
+        if isinstance(data.get(key), dict):
+            return data[key].get('type')
+    return None

@@ -12,7 +12,7 @@ import pytest
 import folding
 from folding import photograph
 from helpers import FIXTURES, shared
-from echolib import analysis
+from echolib import analysis, analysis_file
 from echolib.adapters import Source, lookup, opencode, opencode_parse, registry
 from echolib.base import sqlite_ro
 from echolib.base.errors import EchoError
@@ -472,3 +472,14 @@ def test_real_sessions(corpus, tmp_path):
 def test_real_records_are_found_again(corpus):
     root = os.path.join(corpus, 'home', 'dev', PLACE)
     assert sum(folding.found_again(opencode, source) for session in sessions(root).values() for source in session.sources) > 100
+
+
+def test_schema_of_a_session_in_a_database(root):
+    """No file of lines: the kinds of its events are told, with the versions and models as they were logged."""
+    session = sessions(root)['ses_a1']
+    shape = analysis_file.schema(session.sources[0].path)
+    kinds = shape['record_types']
+    assert kinds['prompt/typed']['count'] + kinds['prompt/slash']['count'] >= EXPECTED['sessions']['ses_a1']['user_prompts']
+    assert 'cache_read' in kinds['usage']['fields']
+    assert set(shape['models']) <= set(EXPECTED['sessions']['ses_a1']['models']) and shape['models']
+    assert shape['bytes'] == session.sources[0].size
