@@ -1,6 +1,8 @@
 """What tests of several adapters need: a session's events folded into numbers, and photographs of folders."""
 import os
 
+from helpers import run_script
+
 from echolib import analysis
 from echolib.records import Coverage
 
@@ -80,3 +82,11 @@ def found_again(adapter, source):
             assert [one._replace(turn=event.turn, line=event.line, label=event.label) for one in again if one.text == event.text] == [event], event
             count += 1
     return count
+
+
+def asked(home, agent, *args, **env):
+    """Return (stats of an agent as a user gets them, what was said on stderr); stats are cut to what added_up() gives."""
+    result = run_script('sd-recall', 'stats', '--scope', 'all', '--agent', agent, '--format', 'json', *args, home=home, **env)
+    assert result.rc == 0 and 'Traceback' not in result.err, result
+    found = result.json()
+    return dict((key, found[key]) for key in ('sessions', 'api_calls', 'tokens')), result.err

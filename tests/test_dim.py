@@ -250,3 +250,15 @@ def test_the_same_card_twice_is_one_session(tmp_path):
 
 def test_the_rest():
     assert dim.spill_path(None, 'x') == '' and dim.branches('x') == (1, set()) and dim.files_of('write', {'path': 'p'}) == [('write', 'p')]
+
+
+@pytest.mark.slow
+def test_as_a_user_sees_it(home):
+    before = folding.photograph(home)
+    assert folding.asked(home, 'dim') == (EXPECTED['all'], '')
+    assert folding.asked(home, 'dim', SESSION_DIGGER_DATA_DIR=os.path.join(FOLDER, 'db.sql', 'no'))[0] == EXPECTED['all']
+    assert folding.photograph(home) == before
+    with open(os.path.join(home, '.dimcode', dim.DB), 'wb') as handle:
+        handle.write(b'broken' * 1000)
+    found, said = folding.asked(home, 'dim')
+    assert 'dimcode.sqlite' in said and found == EXPECTED['all']

@@ -423,6 +423,7 @@ def test_a_call_of_no_tool_is_an_error():
     ({'role': None}, []), ({'role': 'assistant', 'time': 'now', 'tokens': [], 'error': 7}, [{'type': 3}]),
     ({'role': 'user', 'time': {'created': float('nan')}}, [{'type': 'text', 'text': None}, {'type': 'file'}, {'type': 'subtask'}]),
     ({'role': 'assistant', 'error': {'data': 'x'}}, [{'type': 'tool', 'state': 'x'}, {'type': 'retry', 'error': []}, {'type': 'step-finish'}]),
+    ({'role': 'assistant'}, [{'type': ['x']}]), ({'role': 'user'}, [{'type': ['x']}]),
     ({'role': 'user', 'summary': {'title': '\ud800'}}, [{'type': 'text', 'text': '\ud800 lone'}])])
 def test_nothing_in_a_message_raises(data, parts):
     made(data, parts)

@@ -91,7 +91,7 @@ def test_events_are_found_again(home):
             for event in folding.events(trae_cn, source):
                 if event.text and event.part >= 0:
                     again = [one for one in trae_cn.events_at(source, event.offset, event.length) if one.part == event.part]
-                    assert [one._replace(turn=event.turn, line=event.line) for one in again] == [event]
+                    assert [one._replace(turn=event.turn, line=event.line, time=event.time) for one in again] == [event]
     assert folding.photograph(home) == before
 
 
@@ -219,6 +219,11 @@ def test_local_times(name):
     assert (clock.format_time(found).replace('.000Z', 'Z') if found is not None else '') == expected
 
 
+def test_a_card_without_a_time_follows_the_one_before_it(home):
+    found = dict((e.text, clock.format_time(e.time)) for e in folding.events(trae_cn, sessions(home)['aa11'].sources[0]) if e.kind == 'prompt')
+    assert set(found.values()) == {'2026-03-01T17:05:11Z'} and len(found) == 2
+
+
 def test_directory_of_a_slug(tmp_path):
     top = str(tmp_path)
     for name in ('a-b/c', 'x/y-z', 'x-y/z', 'home/ann/my-shop'):
@@ -284,3 +289,15 @@ def test_workspace_folders(tmp_path):
 
 def test_the_rest():
     assert trae_cn.billed(None) is None and trae_cn.spill_path(None, 'x') == '' and trae_cn.branches('/x/session_memory_a.jsonl') == (1, set())
+
+
+@pytest.mark.slow
+def test_as_a_user_sees_it(home):
+    before = folding.photograph(home)
+    assert folding.asked(home, 'trae_cn') == (EXPECTED['all'], '')
+    assert folding.asked(home, 'trae_cn', SESSION_DIGGER_DATA_DIR=os.path.join(FOLDER, 'expected.json', 'no'))[0] == EXPECTED['all']
+    assert folding.photograph(home) == before
+    path = os.path.join(profile_of(home), 'globalStorage', 'state.vscdb')
+    os.remove(path)
+    # The other copy of the chat is left.
+    assert folding.asked(home, 'trae_cn')[0] == EXPECTED['all']

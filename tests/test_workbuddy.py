@@ -289,3 +289,17 @@ def test_resume_and_the_rest():
     assert workbuddy.resume('s', '/home/ann') == ['codebuddy', '--resume', 's']
     assert workbuddy.billed(None) is None and workbuddy.spill_path(None, 'x') == ''
     assert workbuddy.files_of('Write', {'file_path': 'a'}) == [('write', 'a')]
+
+
+@pytest.mark.slow
+def test_as_a_user_sees_it(home):
+    before = folding.photograph(home)
+    assert folding.asked(home, 'workbuddy') == (EXPECTED['all'], '')
+    assert folding.asked(home, 'workbuddy', SESSION_DIGGER_DATA_DIR=os.path.join(FOLDER, 'db.sql', 'no'))[0] == EXPECTED['all']
+    assert folding.photograph(home) == before
+    # Restored in the list of sessions, it is there again.
+    db = sqlite3.connect(os.path.join(home, '.workbuddy', 'workbuddy.db'))
+    db.execute('update sessions set deleted_at = null')
+    db.commit()
+    db.close()
+    assert folding.asked(home, 'workbuddy')[0]['sessions'] == 4

@@ -13,7 +13,7 @@ import pytest
 
 import folding
 from folding import photograph
-from helpers import FIXTURES, shared
+from helpers import FIXTURES, run_script, shared
 from echolib.adapters import registry, zcode, zcode_db, zcode_usage
 from echolib.base import sqlite_ro
 from echolib.base.errors import EchoError
@@ -565,3 +565,38 @@ def test_stores_are_catalogued():
     ids = [store.id for store in zcode.STORES]
     assert len(set(ids)) == len(ids) and all(one.startswith('zcode.') for one in ids)
     assert zcode_db.top_of('a', {'a': 'b', 'b': ''}.get) == 'b'
+
+
+# through the commands
+
+
+@pytest.mark.slow
+def test_as_a_user_sees_it(root, tmp_path):
+    home = os.path.dirname(root)
+    before = photograph(root)
+    assert folding.asked(home, 'zcode') == (EXPECTED['all'], '')
+    # Without an index the files are read, with the same numbers.
+    assert folding.asked(home, 'zcode', SESSION_DIGGER_DATA_DIR=os.path.join(FOLDER, 'db.sql', 'no'))[0] == EXPECTED['all']
+    for words, session in (('vestibule', 'sess_0a11'), ('cerulean', 'sess_old1'), ('ferns', 'task-77')):
+        hits = run_script('sd-recall', 'search', words, '--format', 'json', home=home).json()['hits']
+        assert set(hit['session_id'] for hit in hits) == {session}
+    shown = run_script('sd-recall', 'show', os.path.join(root, zcode.DB, 'sess_0a11'), home=home)
+    assert shown.rc == 0 and 'The redirect goes home now.' in shown.out
+    assert photograph(root) == before
+    # A call that is added is seen, alone.
+    change(root, "insert into model_usage select 'u41', logical_request_id, 0, session_id, turn_id, query_source, provider_id, model_id, status,"
+                 " started_at, completed_at, duration_ms, 0, 5, 1, 0, 0, 0, 6, 6 from model_usage where id = 'u40'")
+    more = dict(EXPECTED['all'], api_calls=21, tokens=dict(EXPECTED['all']['tokens'], input=12125, output=975))
+    assert folding.asked(home, 'zcode')[0] == more
+    # A database that cannot be read is named, and what is known of it stays.
+    with open(os.path.join(root, zcode.DB), 'wb') as handle:
+        handle.write(b'broken' * 1000)
+    found, said = folding.asked(home, 'zcode')
+    assert 'db.sqlite' in said and 'not a database' in said and found['api_calls'] >= 14
+
+
+@pytest.mark.slow
+def test_ledger_function_of_the_library(root):
+    import echolib
+    found = echolib.zcode_aggregate_model_usage(root=root)
+    assert found['glm-5']['input_tokens'] == EXPECTED['ledger']['glm-5']['input_tokens']

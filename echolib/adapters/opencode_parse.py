@@ -122,7 +122,7 @@ class Parser(object):
     def _user(self, make, data, parts):
         own, added, named = [], [], []
         for number, part in enumerate(parts):
-            kind, text = part.get('type'), word(part.get('text'))
+            kind, text = word(part.get('type')), word(part.get('text'))
             if kind == 'text':
                 if part.get('synthetic') is True or part.get('ignored') is True:
                     added.append((number, text))
@@ -139,7 +139,7 @@ class Parser(object):
                     own.append('/' + command)
                 added.append((number, word(part.get('prompt'))))
             elif kind not in _BOOKKEEPING and kind != 'compaction':
-                make.unknown('part type %s' % (word(kind)[:40] or 'missing'), '%d' % number)
+                make.unknown('part type %s' % (kind[:40] or 'missing'), '%d' % number)
         replayed = self.state.pop('replays', False)
         for part in parts:
             if part.get('type') == 'compaction':
@@ -191,7 +191,7 @@ class Parser(object):
         completed = parse_time(inner(data, 'time').get('completed'))
         calls = _calls(data, parts)
         for number, part in enumerate(parts):
-            kind, place = part.get('type'), '%d' % number
+            kind, place = word(part.get('type')), '%d' % number
             began = parse_time(inner(part, 'time').get('start'))
             if kind == 'text':
                 text = word(part.get('text'))
@@ -209,7 +209,7 @@ class Parser(object):
                     self._spent(make, calls[number], data, place, completed)
                 make.step += 1
             elif kind not in _BOOKKEEPING and kind not in ('file', 'compaction', 'subtask'):
-                make.unknown('part type %s' % (word(kind)[:40] or 'missing'), place)
+                make.unknown('part type %s' % (kind[:40] or 'missing'), place)
         if None in calls:
             self._spent(make, calls[None], data, 'call', completed)
         self._ended(make, data, recap, completed)

@@ -1,8 +1,8 @@
 """The list of agents; the one place that names them all."""
-from . import claude, codex, dim, grok, kimi, opencode, reasonix, trae_cn, universal, workbuddy, zcode
+from . import claude, codex, dim, gemini, grok, kimi, opencode, qwen, reasonix, trae_cn, universal, workbuddy, zcode
 
 # Those whose files lie as another's do come before that one: detection asks in this order. What the user named is first.
-ADAPTERS = (universal, zcode, workbuddy, reasonix, trae_cn, dim, claude, grok, kimi, codex, opencode)
+ADAPTERS = (universal, zcode, workbuddy, reasonix, trae_cn, dim, qwen, claude, grok, kimi, codex, gemini, opencode)
 # Other names that --agent takes.
 ALIASES = {'claude-code': 'claude', 'claude_code': 'claude', 'kimi': 'kimi_code', 'trae': 'trae_cn', 'dimcode': 'dim'}
 # Whose reader takes files of a shape that other programs write as well (see universal_families).
@@ -10,11 +10,11 @@ SHAPES = {'claude_envelope': claude, 'codex_rollout': codex, 'kimi_wire': kimi}
 # Agents that are known to keep sessions but have no adapter: name, folder below the home, the shape of its files where that
 # is known (see universal_families).
 UNADAPTED = (
-    ('mimo', '.mimo', ''), ('qwen', '.qwen/projects', 'google_envelope'), ('qoder', '.qoder/cache/projects', 'claude_envelope'),
+    ('mimo', '.mimo', ''), ('qoder', '.qoder/cache/projects', 'claude_envelope'),
     ('qoder_cn', '.qoder-cn', 'claude_envelope'), ('openclaw', '.openclaw-autoclaw/agents', 'tree_message'), ('gstack', '.gstack', ''),
     ('commandcode', '.commandcode', 'claude_envelope'), ('cc_switch', '.cc-switch', ''),
     ('newmax', '.newmax/conversations', ''), ('proma', '.proma/agent-sessions', ''), ('iflow', '.iflow/projects', 'claude_envelope'),
-    ('deepcode', '.deepcode/projects', ''), ('gemini', '.gemini/tmp', 'google_session'), ('kigi', '.kigi/sessions', ''),
+    ('deepcode', '.deepcode/projects', ''), ('kigi', '.kigi/sessions', ''),
     ('pi', '.pi/agent/sessions', 'tree_message'), ('cursor', '.cursor/projects', 'nested_payload'),
     ('copilot', '.copilot/session-state', 'event_log'), ('droid', '.factory/sessions', 'tree_message'))
 

@@ -64,7 +64,11 @@ class Parser(object):
     def events(self, record):
         """-> list of Events of one Record."""
         data, line, offset, length = record
-        time = local_time(data.get('message_summary_time'), self.day, self.zone)
+        time = local_time(data.get('message_summary_time'), '', self.zone)
+        if time is None:
+            # Of its day only; and hardly written before the card in front of it.
+            time = max(filter(None, (local_time('', self.day, self.zone), self.state.get('time'))), default=None)
+        self.state['time'] = time
         out = []
 
         def add(kind, label, ident, text, part=None):

@@ -6,7 +6,7 @@ import os
 import threading
 import time
 
-from ..base import paths
+from ..base import paths, sqlite_ro
 from ..base.errors import EchoError, UnknownReference
 from ..events import META
 from ..records import Coverage
@@ -241,7 +241,9 @@ class _Look(object):
         except Exception as error:
             # Whatever is wrong with one agent must not hide the others.
             self.row = _nothing(self.agent, self.root, 'failed', '%s: %s' % (type(error).__name__, error))
-        self.seconds = time.monotonic() - self.began
+        finally:
+            self.seconds = time.monotonic() - self.began
+            sqlite_ro.let_go()
 
     def wait(self, until):
         """Wait for the answer, at most until a time."""

@@ -102,14 +102,17 @@ def wanted(mapping, place):
     name = place.rpartition('/')[2]
     if is_secret(name):
         return False
-    if mapping.glob:
-        from .universal_config import matches
-        return matches(mapping.glob, place)
     for end in _PACKED:
         if name.endswith(end):
             name = name[:-len(end)]
             break
-    return name.endswith(_ENDS) and not name.endswith(_SIDE_ENDS) and name not in _SIDE_NAMES and '/stats/' not in '/' + place
+    beside = next((end for end in _SIDE_ENDS if name.endswith(end)), name if name in _SIDE_NAMES else '')
+    if beside and beside not in mapping.glob:
+        return False
+    if mapping.glob:
+        from .universal_config import matches
+        return matches(mapping.glob, place)
+    return name.endswith(_ENDS) and '/stats/' not in '/' + place
 
 
 def owns(path):
@@ -216,8 +219,10 @@ def session_name(place):
     if name.lower() in _SHARED and folder:
         return folder.rpartition('/')[2]
     for start in _HEADS:
-        if name.startswith(start) and len(name) - len(start) >= 8:
-            return name[len(start):]
+        rest = name[len(start):]
+        # An id has digits, a title has words.
+        if name.startswith(start) and len(rest) >= 8 and any(c.isdigit() for c in rest[:8]):
+            return rest
     return name
 
 

@@ -347,6 +347,8 @@ HISTORIES = ('history_display', 'history_prompt')
 CUSTOM = 'mapping'
 # Its messages come in pieces, a record each.
 CHUNKED = 'acp_updates'
+# Its records hold a list of messages each.
+MANY = 'message_list'
 
 
 def mapped(mapping):

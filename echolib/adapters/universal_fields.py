@@ -33,6 +33,7 @@ _DIRECTORIES = ('cwd', 'workspace', 'workspace_root', 'directory', 'project', 'p
 _MODELS = ('model', 'modelId', 'model_id', 'modelName', 'modelID', 'requestModelId')
 _BRANCHES = ('gitBranch', 'git_branch', 'branch')
 _TITLES = ('customTitle', 'custom_title', 'aiTitle', 'ai_title', 'title', 'sessionTitle', 'topic')
+_NEAR = ('message', 'payload', 'data', 'params', 'context', 'session', 'providerData', 'metadata')
 _IDS = ('uuid', 'id', 'message_id', 'messageId', 'msg_id')
 _FAILED = frozenset('error errored failed failure timeout timed_out'.split())
 _DENIED = frozenset('denied rejected declined refused'.split())
@@ -55,6 +56,12 @@ def role_of(value):
 def parts_of(name):
     """-> the words of a name such as `user.message` or `toolExecution_end`, in lower case."""
     return [part.lower() for part in _PARTS.findall(name[:80])]
+
+
+def places_of(data):
+    """-> list of a record and the objects inside it that may tell of its session, the nearest first."""
+    near = [data[name] for name in _NEAR if type(data.get(name)) is dict]
+    return [data] + near + [one['context'] for one in near if type(one.get('context')) is dict]
 
 
 def at(data, path):
@@ -104,7 +111,10 @@ def _first_in(names, places):
 
 def session_of(*places):
     """-> the session's id in these dicts, ''."""
-    return _first_in(_SESSIONS, places)
+    found = _first_in(_SESSIONS, places)
+    if not found and word(places[0].get('type')) in ('session', 'session_start', 'session-start', 'session_meta', 'session-meta'):
+        found = first(places[0], 'id')
+    return found
 
 
 def model_of(*places):
@@ -256,7 +266,7 @@ def pieces(data, role):
     kind = word(data.get('type'))
     if role == 'tool' or kind in _RESULTS:
         listed = data.get('content') if type(data.get('content')) is list else data.get('parts')
-        if type(listed) is list and any(type(b) is dict and (b.get('type') in _RESULTS or 'functionResponse' in b) for b in listed):
+        if type(listed) is list and any(type(b) is dict and (word(b.get('type')) in _RESULTS or 'functionResponse' in b) for b in listed):
             for block in listed:
                 _block(block, out)
             return [p._replace(id=p.id or call_id(data)) if p.kind == 'result' else p for p in out]

@@ -4,13 +4,14 @@ A message counts once wherever it is copied to, as far as the agent gives it an 
 model wrote up to the next prompt or tool result is one response, unless the records tell responses apart.
 """
 import re
+from hashlib import md5
 from zlib import crc32
 
 from ..base.clock import parse_time
 from ..events import (
     COMPACTION, INJECTED, META, PROMPT, RECAP, REPLY, THINKING, TOOL_CALL, TOOL_RESULT, UNKNOWN, USAGE, Compaction, Event, ToolResult)
 from . import universal_fields as fields
-from .universal_families import family_of
+from .universal_families import MANY, family_of
 from .values import blocks, classify, first, images, inner, tool_input, word
 
 # Ids at least this long are the same thing wherever they stand; shorter ones count from the start in every session.
@@ -21,7 +22,6 @@ _COMPACTIONS = frozenset(('compaction', 'compact', 'compacted', 'compact_boundar
 # A text in a user slot that is one block of the client's making.
 _WRAPPED = re.compile(r'\s*<([a-z]+(?:[_-][a-z]+)+)>')
 _PLACE = re.compile(r'(?:<cwd>|Working directory: ?)(/[^\n<]{1,300}|[A-Za-z]:\\[^\n<]{1,300})')
-_INSIDE = ('message', 'payload', 'data', 'context', 'session', 'providerData', 'metadata')
 
 
 class Parser(object):
@@ -41,14 +41,14 @@ class Parser(object):
         """-> list of Events of one Record, in order."""
         data, self.line, self.offset, self.length = record
         self.out, self.part, self.calls = [], 0, 0
-        places = (data,) + tuple(data[name] for name in _INSIDE if type(data.get(name)) is dict)
+        places = fields.places_of(data)
         self.time = parse_time(self._at(data, 'time')) if 'time' in self.where else fields.time_of(*places)
-        self.session = word(self._at(data, 'session')) or fields.session_of(*places)
+        self.session = word(self._at(data, 'session')) or fields.session_of(*places) or self.state.get('session', '')
+        self.state['session'] = self.session
         found = self.family.unfold(data, self.shape.speakers)
         self._facts(data, places, found)
         if found:
-            for role, body in found:
-                self._message(data, role, body)
+            self._messages(data, found)
         elif not self._other(data, places) and not self.family.fits(data) and (self.length or self.line > 1):
             self.coverage.drift(self.line, 'a record without the shape %s' % self.family.name)
             self._add(UNKNOWN, 'shape', None, None, '', None)
@@ -108,12 +108,14 @@ class Parser(object):
     def _scoped(self, ident):
         return ident if len(ident) >= _LONG else '%s/%s' % (self.session or self.scope, ident)
 
-    def _base(self, data, body, text):
+    def _base(self, data, body, text, path=''):
         """-> the identity of a record's message."""
-        ident = word(self._at(data, 'id')) or (fields.id_of(body, data) if self.shape.own_ids else '')
+        ident = word(self._at(data, 'id')) or (fields.id_of(body, {} if path else data) if self.shape.own_ids else '')
         if ident:
             return self._scoped(ident)
         where = self.session or self.scope
+        if path:
+            return '%s#%s' % (where, path)
         if self.time is None:
             return '%s:%d' % (where, self.line)
         mark = '%d.%08x' % (self.time, crc32(text.encode('utf-8', 'replace')))
@@ -125,10 +127,23 @@ class Parser(object):
 
     # messages
 
-    def _message(self, data, role, body):
+    def _messages(self, data, found):
+        # What lies above a list of messages speaks of the last of them.
+        many, path, outer, time = self.family.name == MANY, '', data, self.time
+        for place, (role, body) in enumerate(found):
+            if many:
+                outer = data if place == len(found) - 1 else {}
+                path = md5(('%s\0%s\0%s' % (path, role, fields.text_of(fields.text_value(body)[1]))).encode('utf-8', 'replace')).hexdigest()
+            if body is not data and 'time' not in self.where:
+                own = fields.time_of(body)
+                self.time = time if own is None else own
+            self._message(outer, role, body, path)
+
+    def _message(self, data, role, body, path):
+        """path: tells a message of a list by all that lies before it, as each record may repeat the list so far."""
         found = fields.pieces(body, role)
         text = '\n'.join(p.text for p in found if p.kind == 'text')
-        base = self._base(data, body, role + text)
+        base = self._base(data, body, role + text, path)
         if role == 'user':
             for piece in found:
                 if piece.kind == 'result':
@@ -222,7 +237,7 @@ class Parser(object):
             self._use(fields.nothing(self.state.get('model', '')))
 
     def _spend(self, costs):
-        spent = fields.usage_of(costs, self.state.get('model', ''))
+        spent = fields.usage_of(costs, fields.model_of(costs) or self.state.get('model', ''))
         if self.shape.running:
             total = [spent.input, spent.output, spent.cache_read, spent.cache_write_5m, spent.cache_write_1h]
             before = self.state.get('total') or [0] * 5

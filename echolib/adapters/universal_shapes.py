@@ -18,17 +18,17 @@ RECORDS, BYTES = 50, 256 << 10
 _SHARE = 0.6
 
 
-def _speakers(names):
+def speakers(names, known=False):
     """-> {name: role} of speakers in their order: known words keep their role; of others the first is the person, where no
-    word says who that is, and the rest are the agent."""
+    word says who that is (known: it is said elsewhere), and the rest are the agent."""
     told = dict((name, fields.role_of(name)) for name in names)
     for name in names:
         if not told[name]:
-            told[name] = 'assistant' if 'user' in told.values() else 'user'
+            told[name] = 'assistant' if known or 'user' in told.values() else 'user'
     return told
 
 
-def _try(family, records):
+def _try(family, records, mapping):
     """-> (records that fit, messages with text, {speaker: role})."""
     told = {}
     if family.speaker is not None:
@@ -37,7 +37,7 @@ def _try(family, records):
             name = family.speaker(r) if family.fits(r) else ''
             if name and name not in names:
                 names.append(name)
-        told = _speakers(names)
+        told = speakers(names, mapping is not None and 'user' in mapping.roles.values())
         if len(told) < 2 and family.name != CUSTOM:
             return 0, 0, told
     if family.needs is not None and not any(family.needs(r) for r in records):
@@ -67,19 +67,19 @@ def probe(records, mapping=None):
     keys = tuple(sorted(counts, key=lambda k: (-counts[k], k))[:12])
     best = ''
     for family in chosen:
-        fits, texts, told = _try(family, records)
+        fits, texts, told = _try(family, records, mapping)
         if not fits:
             continue
         share = fits / float(lines)
         # A session that has just begun holds one text.
         if texts and (len(chosen) == 1 or share >= _SHARE and (texts > 1 or share == 1.0 and family.name not in HISTORIES)):
-            return _shape(family, records, fits, texts, told, keys, len(chosen) == 1)
+            return _shape(family, records, fits, texts, told, keys, mapping if len(chosen) == 1 else None)
         best = best or '%d of %d records look like %s (%s), %d with text' % (fits, lines, family.name, family.says, texts)
     why = best or ('no record' if not lines else 'no record has a role or a speaker beside a text')
     return Shape('', lines, 0, 0, 'none', why, {}, False, '', False, (), keys)
 
 
-def _shape(family, records, fits, texts, told, keys, given):
+def _shape(family, records, fits, texts, told, keys, mapping):
     lines = len(records)
     share = fits / float(lines)
     guessed = any(not fields.role_of(name) for name in told)
@@ -89,8 +89,8 @@ def _shape(family, records, fits, texts, told, keys, given):
         sure = 'high' if share >= 0.9 and family.speaker is None else 'medium'
     messages, rows, counts, ids, sessions = 0, 0, [], {}, []
     for r in records:
-        sid = fields.session_of(r, *[r[k] for k in ('message', 'data', 'payload') if type(r.get(k)) is dict])
-        if sid and sid not in sessions:
+        sid = fields.at(r, mapping.fields['session']) if mapping and 'session' in mapping.fields else fields.session_of(*fields.places_of(r))
+        if type(sid) is str and sid and sid not in sessions:
             sessions.append(sid)
         found = family.unfold(r, told)
         costs = fields.counters(r)
@@ -108,7 +108,7 @@ def _shape(family, records, fits, texts, told, keys, given):
     why = '%d of %d records have the shape %s (%s), %d texts' % (fits, lines, family.name, family.says, texts)
     if guessed:
         why += '; who is the person is guessed'
-    return Shape(family.name, lines, fits, texts, 'told' if given else sure, why, told, mixed * 3 <= len(ids), 'messages' if messages else
+    return Shape(family.name, lines, fits, texts, 'told' if mapping else sure, why, told, mixed * 3 <= len(ids), 'messages' if messages else
                  'rows' if rows else '', is_running(counts), tuple(sessions), keys)
 
 

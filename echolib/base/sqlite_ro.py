@@ -7,6 +7,7 @@ keeps (-shm), which is opened for reading only; that is consistent too, and the 
 """
 import os
 import sqlite3
+from _thread import get_ident
 from contextlib import contextmanager
 
 from .errors import EchoError
@@ -16,7 +17,7 @@ _SIDES = ('-wal', '-journal')
 _TRIES = 3
 # Above this size a database in use is read in place.
 COPY_BYTES = 32 << 20
-# Connections kept by held().
+# Connections kept by held(), in each thread.
 _KEPT = 2
 
 
@@ -178,46 +179,55 @@ def opened(path):
             way.close()
 
 
+# (thread, path) -> _Way: a connection may only be used in the thread that opened it.
 _kept = {}
 
 
 @contextmanager
 def held(path):
     """Like opened, for a database that is asked many times: the connection (and a copy, where one was needed) stays
-    until the database changes or the process ends."""
+    until the database changes or the process ends. A thread other than the main one calls let_go() before it ends."""
     with _said(path):
-        way = _kept.get(path)
+        key = (get_ident(), path)
+        way = _kept.get(key)
         if way is None or way.state != state(path):
-            _drop(path)
-            if len(_kept) >= _KEPT:
-                _drop(sorted(_kept)[0])
-            if not _kept:
+            _drop(key)
+            mine = _mine()
+            if len(mine) >= _KEPT:
+                _drop(mine[0])
+            if not mine:
                 import atexit
                 atexit.unregister(let_go)
                 atexit.register(let_go)
             way = _Way(path)
             if way.keep:
-                _kept[path] = way
+                _kept[key] = way
         way.users += 1
         try:
             yield way.db
         finally:
             way.users -= 1
-            if not way.users and _kept.get(path) is not way:
+            if not way.users and _kept.get(key) is not way:
                 way.close()
 
 
-def _drop(path):
-    way = _kept.pop(path, None)
+def _mine():
+    """The keys of this thread's connections, by path."""
+    me = get_ident()
+    return sorted(key for key in list(_kept) if key[0] == me)
+
+
+def _drop(key):
+    way = _kept.pop(key, None)
     if way is not None and not way.users:
         way.close()
 
 
 def let_go():
-    """Close what held() keeps."""
-    for path in list(_kept):
-        _kept[path].users = 0
-        _drop(path)
+    """Close what held() keeps in this thread."""
+    for key in _mine():
+        _kept[key].users = 0
+        _drop(key)
 
 
 def columns(db, table):

@@ -148,7 +148,7 @@ def reference(row, source, line):
     return '%s/%s:%d' % (row.sid, source.chain, line)
 
 
-def _hit(asked, hit, rows, clean, around=90, most=260):
+def _hit(asked, hit, rows, clean, tame=None):
     from ..index import schema
     from ..index.matching import snippet
     row = rows[hit.session] if hit.session is not None else _remembered(asked, hit)
@@ -156,7 +156,8 @@ def _hit(asked, hit, rows, clean, around=90, most=260):
     source = found[1] if found else None
     body = asked.texts.text(hit.file, hit.offset, hit.length, hit.part)
     kind = schema.KIND_NAMES[hit.kind]
-    return row, source, kind, snippet(clean(body), asked.patterns, around, most) if body else ''
+    body = clean(body) if tame is None else tame(clean(body))
+    return row, source, kind, snippet(body, asked.patterns) if body else ''
 
 
 def _remembered(asked, hit):
@@ -226,7 +227,8 @@ def _text(args, out, asked, answer, rows, clean):
         marks = ''.join(m for flag, m in ((row.gone, ' [transcript gone]'), (row.machine, ' [machine-made session]')) if flag)
         lines = []
         for hit in hits:
-            _, source, kind, snippet = _hit(asked, hit, rows, clean)
+            # Before the marks: a mark inside a tag would hide it.
+            _, source, kind, snippet = _hit(asked, hit, rows, clean, texts.neutralise)
             ref = reference(row, source, hit.line)
             ref = ids.get(row.sid, row.sid) + ref[len(row.sid):]
             first_ref = first_ref or (ref if session is not None else None)
@@ -241,7 +243,7 @@ def _text(args, out, asked, answer, rows, clean):
             '\n'.join(lines))
         if used + len(block) + 1 > budget - 420 and blocks:
             break
-        blocks.append(block[:max(200, budget - used - 420)])
+        blocks.append(block[:max(0, budget - used - 420)])
         used += len(block) + 1
         shown += 1
     if blocks:

@@ -11,7 +11,12 @@ def _of(module, name='command'):
     return load
 
 
-COMMANDS = {'usage': _of('trends_usage')}
+COMMANDS = {
+    'usage': _of('trends_usage'), 'period-over-period': _of('trends_periods'),
+    'by-theme': _of('trends_themes'),
+    'regressions': _of('trends_regressions'), 'change': _of('trends_change'),
+    'what-if': _of('trends_whatif'), 'insights': _of('trends_insights'),
+    'digest': _of('trends_digest')}
 
 
 def main(argv):

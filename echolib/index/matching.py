@@ -3,7 +3,8 @@ import re
 
 from ..base.fold import fold, fold_piece, is_ascii
 
-_WORD = 'a-z0-9'
+# What goes on a word; the scripts without gaps stand apart in folded text.
+_WORD = r'[^\W_]'
 # ASCII that is part of no token.
 _GAP = '[\x00-/:-`{-\x7f]'
 OPEN_MARK, CLOSE_MARK = '\u00ab', '\u00bb'
@@ -12,6 +13,9 @@ OPEN_MARK, CLOSE_MARK = '\u00ab', '\u00bb'
 def pattern(term):
     """-> compiled pattern of a term over folded, lower-cased text: tokens next to each other, whole, in every spelling."""
     forms = [_sequence(words, term.prefix) for words in (term.words,) + term.other]
+    if term.literal and is_ascii(term.literal):
+        # C++ whole, where it stands so.
+        forms.insert(0, _bounded(term.literal, r'\s+'.join(re.escape(part) for part in term.literal.split(' ')), term.prefix))
     return re.compile('|'.join(forms))
 
 
@@ -20,16 +24,21 @@ def _sequence(words, prefix):
     for i, word in enumerate(words):
         if i:
             # Between two tokens stands something that is none; characters of unspaced scripts touch.
-            both = _is_plain(words[i - 1][-1]) and _is_plain(word[0])
+            both = _is_spaced(words[i - 1][-1]) and _is_spaced(word[0])
             out.append(_GAP + ('{1,40}?' if both else '{0,40}?'))
         out.append(re.escape(word))
-    head = '(?<![%s])' % _WORD if _is_plain(words[0][0]) else ''
-    tail = '' if prefix or not _is_plain(words[-1][-1]) else '(?![%s])' % _WORD
-    return head + ''.join(out) + tail
+    return _bounded(words[0] + words[-1], ''.join(out), prefix)
 
 
-def _is_plain(char):
-    return char < '\x80'
+def _bounded(text, pattern, prefix):
+    """A pattern that matches where no word goes on before its first or behind its last character (those of `text`)."""
+    head = '(?<!%s)' % _WORD if text[0].isalnum() or text[0] >= '\x80' else ''
+    tail = '' if prefix or not (text[-1].isalnum() or text[-1] >= '\x80') else '(?!%s)' % _WORD
+    return head + pattern + tail
+
+
+def _is_spaced(char):
+    return char < '\u0e01'
 
 
 def folded(text):
@@ -55,7 +64,6 @@ def folded_map(text):
         while end < size and text[end] >= '\x80' and _joins(text[end]):
             end += 1
         piece = fold_piece(text[at:end])
-        piece = piece.strip() or piece[:1]
         for c in piece.lower():
             out.append(c)
             where.append(at)
@@ -77,7 +85,9 @@ def spans(text, patterns, limit=400):
         for match in one.finditer(low):
             start, end = match.span()
             if where is not None:
-                start, end = where[start], (where[end - 1] + 1)
+                start, end = where[start], where[end - 1] + 1
+                while end < len(text) and _joins(text[end]):
+                    end += 1
             found.append((start, end))
             if len(found) >= limit:
                 break

@@ -28,6 +28,8 @@ _PIECE = re.compile(r'([A-Za-z]+:)"([^"]*)"|(-?)"([^"]*)"(\*?)|(\S+)')
 _CAMEL = re.compile(r'[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\x00-\x7f]+')
 _PLAIN = re.compile(r'[^\W_]+\Z')
 _LATIN = re.compile(r'[a-z]{3,}\Z')
+_HYPHENED = re.compile(r'[A-Za-z]\w*(-\w+)+\Z')
+_VERSION = re.compile(r'[vV]?[0-9]+(\.[0-9]+)+\Z')
 _IDENTIFIER = re.compile(r'[A-Za-z_$][A-Za-z0-9_$]*\Z')
 # Words that say nothing in a question (English; other languages are left to the ranking).
 STOP_WORDS = frozenset((
@@ -101,7 +103,18 @@ def as_question(query):
                     terms.append((Term(''.join(pair), pair, (), '', False, False),))
         else:
             terms.append((with_forms(term),))
-    return query._replace(terms=_distinct(terms), question=True, dates=dates_in(query.raw))
+    return query._replace(terms=_fewer(_distinct(terms)), question=True, dates=dates_in(query.raw))
+
+
+def _fewer(terms):
+    """-> at most _MAX_TERMS terms: of a long text in an unspaced script pairs alone, then every other pair, then its beginning."""
+    if len(terms) > _MAX_TERMS:
+        terms = [t for t in terms if len(t) > 1 or t[0].quoted or len(t[0].words) > 1 or not is_single(t[0].words[0])]
+    if len(terms) > _MAX_TERMS:
+        pairs = [t for t in terms if len(t) == 1 and not t[0].quoted and len(t[0].words) == 2 and is_single(t[0].words[0])]
+        left = set(map(id, pairs[1::2]))
+        terms = [t for t in terms if id(t) not in left]
+    return terms[:_MAX_TERMS]
 
 
 _MONTHS = ('january', 'february', 'march', 'april', 'may', 'june', 'july', 'august', 'september', 'october', 'november',
@@ -112,13 +125,13 @@ def dates_in(text):
         re.compile('(?:(\\d{4})\\s*\u5e74\\s*)?(?<!\\d)(\\d{1,2})\\s*[\u6708\uc6d4]\\s*(?:(\\d{1,2})\\s*[\u65e5\u53f7\u865f\uc77c]?)?'),
         re.compile(r'(?<![\d-])(\d{4})-(\d{1,2})(?:-(\d{1,2}))?(?![\d-])'))
     names = re.compile(r'(?<!\d)(?:(\d{1,2})(?:st|nd|rd|th)?(?: of)? )?\b(%s)\b\.?(?: (\d{1,2})(?:st|nd|rd|th)?(?!\d))?(?:,? (\d{4}))?'
-                       % '|'.join(m[:3] + '(?:' + m[3:] + ')?' for m in _MONTHS), re.I)
+                       % '|'.join(['sept'] + [m[:3] + '(?:' + m[3:] + ')?' for m in _MONTHS]), re.I)
     out = []
     for form in numbers:
         for year, month, day in form.findall(text):
             out.append((int(year) if year else None, int(month), int(day) if day else None))
     for before, name, after, year in names.findall(text):
-        if name.lower() == 'may' and not (before or after or year) or not (before or after or year or len(name) > 3):
+        if name.lower() in ('may', 'sept') and not (before or after or year) or not (before or after or year or len(name) > 3):
             continue
         month = [m[:3] for m in _MONTHS].index(name.lower()[:3]) + 1
         out.append((int(year) if year else None, month, int(before or after) if before or after else None))
@@ -143,7 +156,7 @@ def word_forms(word):
     if len(word) < 3:
         return []
     stems = [word]
-    if word.endswith('ies') and len(word) > 4:
+    if word.endswith(('ies', 'ied')) and len(word) > 4:
         stems.append(word[:-3] + 'y')
     if word.endswith('es') and len(word) > 4:
         stems.append(word[:-2])
@@ -211,8 +224,11 @@ def _term(text, quoted):
                     other.append(form)
     elif not _PLAIN.match(text.replace(' ', 'x')):
         literal = ' '.join(text.casefold().split())
-    if not quoted and not literal and '-' in text and len(words) > 1:
+    if not quoted and len(words) > 1 and _HYPHENED.match(text):
         other.append((''.join(words),))
+    elif not quoted and _VERSION.match(text):
+        # v1.2.3 and 1.2.3 are the same version.
+        other.append((words[0][1:] if words[0][0] == 'v' else 'v' + words[0],) + words[1:])
     return Term(text, words, tuple(other), literal, prefix, quoted)
 
 

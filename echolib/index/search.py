@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections import namedtuple
 from math import log
 
-from ..base.fold import tokens
+from ..base.fold import is_ascii, tokens
 from . import matching, schema
 from .seniority import age
 from .query import alternatives_expression, as_question, with_forms
@@ -24,6 +24,8 @@ _FLAT = 1e-3
 _FEW = 300
 # All of a file's documents are compared with its copies' where it holds at most this many.
 _FEW_IN_FILE = 40
+# Prompts of a prompt history that hold only some words of a question, at most.
+_FEW_PROMPTS = 3
 # Documents whose text is reread to check what tokens cannot say.
 _VERIFY = 3000
 PROSE, TOOLS = 'prose', 'tools'
@@ -39,9 +41,9 @@ Options = namedtuple('Options', 'sessions kinds since until tools injected per_s
 Hit = namedtuple('Hit', 'file session line offset length part kind time score missing copies')
 
 # total: number of sessions that answer; partial: no session holds every term; notes: what to tell the reader; terms: what
-# was looked for in the end (other forms, another spelling, ...).
-Answer = namedtuple('Answer', 'hits total partial notes terms')
-Answer.__new__.__defaults__ = ((),)
+# was looked for in the end (other forms, another spelling, ...); sessions: what `total` counts, where that is known.
+Answer = namedtuple('Answer', 'hits total partial notes terms sessions')
+Answer.__new__.__defaults__ = ((), frozenset())
 
 
 def _holds(ids, number):
@@ -100,9 +102,26 @@ class Searcher(object):
 
     def _with_history(self, query, options, answer):
         """-> the answer with prompts of sessions whose transcript is gone, from the agents' own prompt histories."""
+        found, whole = self._in_history(query, ' AND ', options), True
+        if not found and query.question and (not options.limit or len(answer.hits) < options.limit):
+            found, whole = self._in_history(query, ' OR ', options)[:_FEW_PROMPTS], False
+        if not found:
+            return answer
+        if answer.partial and whole:
+            # Whole matches, though of sessions that are gone, say more than parts.
+            answer = Answer([], 0, False, [])
+        room = options.limit - len(answer.hits) if options.limit else len(found)
+        gone = set(('gone', ident) for _, ident in found)
+        return Answer(answer.hits + [hit for hit, _ in found[:max(0, room)]], answer.total + len(gone),
+                      not whole and (answer.partial or not answer.hits),
+                      answer.notes + ['%d prompt%s of sessions whose transcript is gone, from the prompt history' % (
+                          len(found), '' if len(found) == 1 else 's')], answer.terms, answer.sessions | gone)
+
+    def _in_history(self, query, glue, options):
+        """-> list of (Hit, ident) of prompts of unknown sessions: newest first, where parts will do (' OR ') best first."""
         from zlib import crc32
         known, found = None, []
-        expression = ' AND '.join(alternatives_expression(a) for a in query.terms)
+        expression = glue.join(alternatives_expression(a) for a in query.terms)
         if query.without:
             expression = '(%s) NOT %s' % (expression, alternatives_expression(query.without))
         where, values = self._filter(PROSE, options._replace(kinds={schema.HISTORY_DOC}, hide={}))
@@ -113,24 +132,15 @@ class Searcher(object):
             for piece in ranges.split(','):
                 first, _, last = piece.partition('-')
                 # The numbers of a history's documents, said to the full-text table, spare it all others.
-                rows = db.execute('select d.id, d.ident from prose join docs d on d.id = prose.rowid where prose match ? and prose.rowid >= ?'
-                                  ' and prose.rowid < ?%s order by d.time desc' % where, [expression, int(first), int(last)] + values)
-                for doc, ident in rows.fetchall():
+                rows = db.execute('select d.id, d.ident, %s from prose join docs d on d.id = prose.rowid where prose match ? and prose.rowid >= ?'
+                                  ' and prose.rowid < ?%s' % ('0' if glue == ' AND ' else 'rank', where), [expression, int(first), int(last)] + values)
+                for doc, ident, rank in rows.fetchall():
                     if known is None:
                         known = set(crc32(sid.encode('utf-8', 'replace')) for sid, in self.db.execute('select sid from sessions where readable = 1'))
                     if ident not in known:
                         row = self._doc(shard, doc)
-                        found.append((Hit(row[0], None, row[1], row[2], row[3], row[4], row[5], row[6], 0.0, (), ()), ident))
-        if not found:
-            return answer
-        found.sort(key=lambda f: (-(f[0].time or 0), f[0].file, f[0].line))
-        if answer.partial:
-            # Whole matches, though of sessions that are gone, say more than parts.
-            answer = Answer([], 0, False, [])
-        room = options.limit - len(answer.hits) if options.limit else len(found)
-        return Answer(answer.hits + [hit for hit, _ in found[:max(0, room)]], answer.total + len(set(i for _, i in found)), False,
-                      answer.notes + ['%d prompt%s of sessions whose transcript is gone, from the prompt history' % (
-                          len(found), '' if len(found) == 1 else 's')], answer.terms)
+                        found.append((Hit(row[0], None, row[1], row[2], row[3], row[4], row[5], row[6], -rank, (), ()), ident))
+        return sorted(found, key=lambda f: (-f[0].score, -(f[0].time or 0), f[0].file, f[0].line))
 
     def _best(self, query, options):
         answer = self._search(query, options)
@@ -167,6 +177,10 @@ class Searcher(object):
                 terms = list(query.terms)
                 terms[unknown[0]] = (term._replace(text=better, words=(better,), other=(), literal=''),)
                 yield query._replace(terms=terms), 'nothing holds %s; showing results for %s' % (term.text, better)
+        joined = [tuple(t._replace(other=t.other + ((''.join(t.words),),)) if len(t.words) > 1 and is_ascii(''.join(t.words)) else t
+                        for t in alternatives) for alternatives in query.terms]
+        if joined != query.terms:
+            yield query._replace(terms=joined), 'found written as one word'
         inside, changed = [], False
         for i, alternatives in enumerate(query.terms):
             term = alternatives[0]
@@ -215,7 +229,7 @@ class Searcher(object):
         answering -= self._only_copies(found, copies, answering)
         rows = self._scored(query, found, ranks, chosen - set(copies), answering, sessions, options, partial)
         hits = self._rank(query, rows, sessions, copies, options)
-        return Answer(hits, len(answering), partial, self.notes, query.terms)
+        return Answer(hits, len(answering), partial, self.notes, query.terms, frozenset(answering))
 
     def _without(self, query, found, tables, options):
         """Take documents that hold an excluded term out of every term's documents; -> {(table, shard): set of them}."""
@@ -287,7 +301,7 @@ class Searcher(object):
             rows.sort(key=lambda r: (r[0], -r[1], -r[5], r[2], r[3]))
         hits = self._rank(query, [r[:5] for r in rows], sessions, copies, options)
         partial = not set(sessions[0]).intersection(*sessions[1:])
-        return Answer(hits, len(answering), partial, self.notes, query.terms)
+        return Answer(hits, len(answering), partial, self.notes, query.terms, frozenset(answering))
 
     def _on_days(self, dates, options):
         """-> documents of prompts and replies of the days a question names, at most READ."""
@@ -738,6 +752,6 @@ def merge_answers(answers, limit, per_session):
         if limit and len(out) >= limit:
             break
     full = [a for a in answers if not a.partial and a.hits]
-    total = len(set(h.session for h in hits.values())) if not limit else max([a.total for a in answers] or [0])
-    return Answer(out, total, not full and any(a.partial for a in answers), [n for a in answers for n in a.notes],
-                  [t for a in answers for t in a.terms])
+    sessions = frozenset(h.session for h in hits.values()).union(*[a.sessions for a in answers])
+    return Answer(out, len(sessions - {None}), not full and any(a.partial for a in answers),
+                  list(dict.fromkeys(n for a in answers for n in a.notes)), [t for a in answers for t in a.terms], sessions)

@@ -7,6 +7,8 @@ LIST_ENDING = '.words'
 # With more new documents than this the list is made again.
 _NEW_DOCUMENTS = 1000
 _LETTERS = 'abcdefghijklmnopqrstuvwxyz'
+# Letters of a word whose spelling is looked into (each costs 53 lookups).
+_LONGEST = 30
 # Longer words that one part stands for, at most.
 _MOST = 40
 
@@ -29,7 +31,7 @@ def frequency(shards, word):
 
 def correct(shards, word):
     """-> the known word one edit away that most documents hold, '' when there is none (or the word is short, or a number)."""
-    if len(word) < 4 or not word.isalpha() or word > '\x7f':
+    if not 4 <= len(word) <= _LONGEST or not word.isalpha() or word > '\x7f':
         return ''
     best, most = '', 0
     for candidate in sorted(_edits(word)):
@@ -50,7 +52,8 @@ def _edits(word):
 
 
 def containing(shards, words, unlisted=None):
-    """-> list of token sequences in which the first and last of `words` are completed to longer known words.
+    """-> list of token sequences in which the first and last of `words`, or all of them together, are completed to longer
+    known words.
 
     words: tokens next to each other; the ones between must stand as they are.  unlisted(shard index, first document) ->
     words of the documents from that one on, for what came after the list was made.
@@ -61,7 +64,9 @@ def containing(shards, words, unlisted=None):
         return [(w,) for w in _holding(texts, words[0], b'', b'')]
     firsts = _holding(texts, words[0], b'', b'\n') or [words[0]]
     lasts = _holding(texts, words[-1], b'\n', b'') or [words[-1]]
-    return [(a,) + tuple(words[1:-1]) + (b,) for a in firsts[:6] for b in lasts[:6]]
+    out = [(a,) + tuple(words[1:-1]) + (b,) for a in firsts[:6] for b in lasts[:6]]
+    # parse_line in parseLineOutcome.
+    return out + [(w,) for w in _holding(texts, ''.join(words), b'', b'')]
 
 
 def _holding(texts, part, before, after):

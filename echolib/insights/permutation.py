@@ -105,19 +105,7 @@ def _saddlepoint(ordered, size, total):
     """The tail at a total between the mean (0) and the largest one."""
     n = len(ordered)
     null = log(size / float(n - size))
-    low, high, a = 0.0, 1.0, null
-    while high < 1e6 and _sum_at(ordered, size, high, a)[0] < total:
-        low, high = high, high * 2.0
-    tilt = high
-    for _ in range(_STEPS):
-        tilt = 0.5 * (low + high)
-        reached, a = _sum_at(ordered, size, tilt, a)
-        if abs(reached - total) < 1e-9 * size or high - low < 1e-12 * high:
-            break
-        if reached < total:
-            low = tilt
-        else:
-            high = tilt
+    tilt, a = _tilt(ordered, size, total, null)
     count = first = second = grown = 0.0
     for value in ordered:
         x = a + tilt * value
@@ -135,6 +123,33 @@ def _saddlepoint(ordered, size, total):
         return normal_tail(r)
     found = normal_tail(r) + exp(-0.5 * r * r) / sqrt(2.0 * pi) * (1.0 / u - 1.0 / r)
     return found if found > 0 else normal_tail(r)
+
+
+def _tilt(ordered, size, total, null):
+    """The tilt under which the sum is `total`, with its a (false position, the Illinois way)."""
+    low, high, under, a = 0.0, 1.0, -total, null
+    over, a = _sum_at(ordered, size, high, a)
+    over -= total
+    while over < 0 and high < 1e6:
+        low, under, high = high, over, high * 2.0
+        over, a = _sum_at(ordered, size, high, a)
+        over -= total
+    side, tilt = 0, high
+    for _ in range(_STEPS):
+        if over - under <= 0:
+            break
+        tilt = (low * over - high * under) / (over - under)
+        gap, a = _sum_at(ordered, size, tilt, a)
+        gap -= total
+        if abs(gap) < 1e-8 * size or high - low < 1e-10 * high:
+            break
+        if gap < 0:
+            low, under = tilt, gap
+            over, side = (over * 0.5 if side == -1 else over), -1
+        else:
+            high, over = tilt, gap
+            under, side = (under * 0.5 if side == 1 else under), 1
+    return tilt, a
 
 
 def _sum_at(ordered, size, tilt, start):

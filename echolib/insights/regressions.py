@@ -9,7 +9,7 @@ from collections import namedtuple
 from . import comparisons, shifts
 from .comparisons import MODEL_SHARE
 
-ALLOWED = 0.02
+ALLOWED = 0.03
 # Differences that matter: a ratio by this factor; a share by this factor and this much; a model's share by this much.
 LEAST_FACTOR, LEAST_SHARE_FACTOR, LEAST_SHARE, LEAST_MODEL_SHARE = 1.25, 1.5, 0.03, 0.25
 # Days within which changes of one subject are told together.
@@ -34,7 +34,7 @@ def find(activity):
     wide = [series for series in everywhere if least[id(series)] <= ALLOWED]
     factor = shifts.affordable([least[id(series)] for series in judged + wide], ALLOWED)
     clear, unclear = [], []
-    wider = _alikeness(judged + wide)
+    wider = _alikeness(judged)
     for series in judged:
         _judge(series, factor, wider, clear, unclear)
     # What one project shows is not told again as a change everywhere.

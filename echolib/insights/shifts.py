@@ -24,8 +24,10 @@ LEAST_UNITS, LEAST_DAYS = 4, 3
 _SHARE_PRIOR, _RATIO_PRIOR = 5.0, 1.0
 # Standard deviations below which no split is worth its exact chance.
 _LEAST_Z = 3.0
+# Units of a longer series are taken together: they show enough, and the exact chance of more takes long.
+_MOST_UNITS = 500
 # From this much more variance on, neighbours are taken together, in runs of this times that.
-_ALIKE, _WIDER = 1.15, 1.5
+_ALIKE, _WIDER = 1.25, 1.5
 
 
 def share_scores(units):
@@ -102,7 +104,8 @@ def least_chance(units):
     places = candidates(units)
     if not places:
         return 1.0
-    return min(1.0, len(places) * min(permutation.least_tail(len(units), at) for at in places))
+    even = min(places, key=lambda at: abs(2 * at - len(units)))
+    return min(1.0, len(places) * permutation.least_tail(len(units), even))
 
 
 def best_split(units, scores, wider=1.0):
@@ -117,7 +120,7 @@ def best_split(units, scores, wider=1.0):
     if abs(z) < _LEAST_Z:
         return Split(units[at].day, at, up, 1.0, 1)
     run = max(wider, _wider(sides))
-    run = 1 if run < _ALIKE else int(_WIDER * run + 0.999)
+    run = max(1 if run < _ALIKE else int(_WIDER * run + 0.999), (len(units) + _MOST_UNITS - 1) // _MOST_UNITS)
     before, after = [[mean for group in side for mean in _runs(group, run)] for side in sides]
     sign = 1.0 if up else -1.0
     chance = permutation.upper_tail([sign * value for value in before + after], len(after), sign * sum(after))

@@ -1,0 +1,163 @@
+"""trend-engine.py digest."""
+from ..base import clock
+from ..base import text as texts
+from ..base.errors import UsageError
+from . import options as opt
+from .common import amount, compact, dump, iso, money, when
+from .trends_common import TZ, Opened, cost, factor, model, name, quantity
+from .trends_periods import LABELS
+
+_COLUMNS = 'KEY VALUE PREVIOUS MEDIAN_BEFORE RATIO'.split()
+_DAY_NAMES = 'Mon Tue Wed Thu Fri Sat Sun'.split()
+_WEEK = 7 * 86400000
+
+
+def command():
+    """-> Command."""
+    return opt.Command(
+        'digest', 'One week: figures beside the weeks before, where the work went, what is new, what changed.', (),
+        (opt.option('--week', 'text', None, 'a day of the week, Monday to Sunday (default: the last complete week)', 'DATE'), TZ,
+         opt.SCOPE, opt.AGENT, opt.MACHINE) + opt.COMMON,
+        ('digest', 'digest --week 2026-11-02', 'digest --week today --scope current --format json'), _run)
+
+
+def bounds(args, view):
+    """-> (first day, day after the last, ms at which the week, or what there is of it, ends)."""
+    from ..insights.activity import day_of, day_start, monday
+    if args.week:
+        day = day_of(clock.parse_bound(args.week, view.zone, view.now), view.zone)
+    else:
+        day = monday(day_of(view.now, view.zone)) - 1
+    first = monday(day)
+    start, end = day_start(first, view.zone), day_start(first + 7, view.zone)
+    if start >= view.now:
+        raise UsageError('the week of %s has not begun yet' % clock.day_name(first))
+    return first, first + 7, min(end, view.now)
+
+
+def gather(args, view):
+    """-> the JSON object."""
+    from ..insights import digest, measures, periods
+    from .trends_change import change_of
+    from .trends_regressions import alarm_keys
+    first, after, end = bounds(args, view)
+    found = digest.digest(view.catalog, view.rows, view.which, view.zone, end, view.price, view.prices)
+    data = dict(view.head(), week=found.week.period.key, start=clock.day_name(first), end=clock.day_name(after - 1),
+                complete=found.week.state != 'unfinished', up_to=iso(end))
+    data.update(measures.figures(found.week.whole))
+    data['sessions'] = found.week.sessions
+    data['active_ms'] = found.active
+    data['against'] = periods.against(found.sides)
+    previous = found.sides[-2]
+    data['previous'] = None if previous.state == 'before' else dict(measures.figures(previous.whole), week=previous.period.key,
+                                                                    sessions=previous.sessions)
+    data['days'] = [{'day': clock.day_name(day), 'prompts': one.turns, 'api_calls': one.calls, 'total_tokens': sum(
+        sum(m.buckets) for m in one.models.values()), 'known_cost_usd': one.cost / 1e12} for day, one in digest.days(found, first, 7)]
+    for by, rows in sorted(digest.tables(found, after).items()):
+        data['by_' + by] = [dict(theme.keys, key=view.clean(theme.key), sessions=len(theme.sessions)) for theme in rows]
+    data['top_sessions'] = [{
+        'session_id': row.sid, 'short_id': view.catalog.short_id(row.sid), 'project_path': view.clean(row.project),
+        'title': view.clean(row.title or (row.first_prompt or '')[:200]), 'prompts': one.turns, 'api_calls': one.calls,
+        'known_cost_usd': one.cost / 1e12, 'tool_errors': one.tool_errors, 'active_ms': signal.active if signal else 0}
+        for row, one, signal in digest.sessions(found)[:10]]
+    data['new'] = dict((kind, [view.clean(value) for value in values]) for kind, values in found.new.items())
+    data['changes'] = [alarm_keys(view, alarm) for alarm in found.changes.alarms if first <= alarm.day < after]
+    data['cost_change'] = None
+    before, now = found.works
+    if before and now:
+        data['cost_change'] = change_of(view, before, now, 'cost', (first - 7, first - 7 + found.days), (first, first + found.days), {
+            'metric': 'cost', 'unit': 'usd', 'at': clock.day_name(first)})
+    return data
+
+
+def _run(args, out):
+    with Opened(args, out) as view:
+        data = gather(args, view)
+        if args.format == 'json':
+            dump(out, data)
+        elif args.format == 'tsv':
+            out.line('\t'.join(_COLUMNS))
+            for key, one in data['against'].items():
+                cells = [key] + ['' if value is None else '%.6f' % value if isinstance(value, float) else str(value) for value in (
+                    one['value'], one['previous'], one['median'], one['ratio'])]
+                out.line('\t'.join(texts.cell(cell) for cell in cells))
+        else:
+            _text(out, view, data)
+
+
+def _text(out, view, data):
+    end = '' if data['complete'] else ', so far (to %s)' % when(clock.parse_time(data['up_to']), view.now, view.zone)
+    out.line('%s, %s to %s%s' % (data['week'], data['start'], data['end'], end))
+    if not data['sessions']:
+        out.line('no sessions in this week; another one: --week DATE, all projects: --scope all')
+        return
+    out.line('%s sessions, %s prompts, %s API calls, %s tokens, %s active' % (
+        amount(data['sessions']), amount(data['turns']), amount(data['api_calls']), compact(data['total_tokens']),
+        clock.human_duration(data['active_ms'])))
+    out.line('cost at API list prices of %s: %s' % (data['prices_as_of'], money(data)))
+    out.line()
+    same = '' if data['complete'] else ' (the same part of each)'
+    out.line('%-22s %10s %11s %7s %14s %7s' % ('against before' + same, '', 'week before', '', 'middle of %d' % max(
+        one['of'] for one in data['against'].values()), ''))
+    for key, one in data['against'].items():
+        label, unit = LABELS[key]
+        if not one['value'] and not one['previous'] and not one['median']:
+            continue
+        out.line(('%-22s %10s %11s %7s %14s %7s' % (
+            label, quantity(one['value'], unit), quantity(one['previous'], unit), _ratio(one['value'], one['previous']),
+            quantity(one['median'], unit), _ratio(one['value'], one['median']))).rstrip())
+    out.line()
+    top = max(day['total_tokens'] for day in data['days']) or 1
+    for at, day in enumerate(data['days']):
+        out.line(('%s %s %7s prompts %8s tokens %10s  %s' % (
+            _DAY_NAMES[at], day['day'][5:], amount(day['prompts']), compact(day['total_tokens']), quantity(day['known_cost_usd'], 'usd'),
+            '#' * (day['total_tokens'] * 24 // top))).rstrip())
+    _tables(out, view, data)
+    _what_changed(out, view, data)
+    out.line()
+    out.line('What deserves a look: trend-engine.py insights. Open a session: sd-recall.py show SESSION')
+
+
+def _ratio(value, base):
+    if value is None or base is None:
+        return '-'
+    if not base:
+        return 'new' if value else '-'
+    return factor(value / float(base))
+
+
+def _tables(out, view, data):
+    for by, count in (('project', 6), ('model', 4)):
+        rows = data['by_' + by]
+        if rows:
+            out.line()
+        for row in rows[:count]:
+            shown = name(view, row['key'], 40, True) if by == 'project' else model(view, row['key'], 40)
+            out.line('%s %7s calls %8s tokens %11s' % (texts.pad(shown, 40), amount(row['api_calls']), compact(row['total_tokens']), cost(row)))
+        if len(rows) > count:
+            out.line('  and %d more %ss' % (len(rows) - count, by))
+    failing = [row for row in data['by_tool'] if row['errors']]
+    if failing:
+        failing.sort(key=lambda row: (-row['errors'], row['key']))
+        out.line()
+        out.line('failed: ' + ', '.join('%s %d of %d' % (name(view, row['key'], 30), row['errors'], row['calls']) for row in failing[:5]))
+    out.line()
+    for row in data['top_sessions'][:5]:
+        out.line('%s %10s %4s prompts  %s' % (row['short_id'], quantity(row['known_cost_usd'], 'usd'), amount(row['prompts']),
+                                              name(view, row['title'] or '(no title)', 60)))
+
+
+def _what_changed(out, view, data):
+    from .trends_change import lines
+    from .trends_regressions import sentence
+    for kind, names in sorted(data['new'].items()):
+        if names:
+            shown = ', '.join(name(view, value, 40, kind == 'project') for value in names[:4])
+            out.line('new %s%s: %s%s' % (kind, '' if len(names) == 1 else 's', shown, ' and %d more' % (len(names) - 4) if len(names) > 4 else ''))
+    for one in data['changes'][:4]:
+        out.line('changed: %s: %s -> %s' % (sentence(view, one), quantity(one['before'], one['unit']), quantity(one['after'], one['unit'])))
+    if data['cost_change'] and data['cost_change']['change']:
+        out.line()
+        out.line('why the cost changed against the week before:')
+        for line in lines(view, data['cost_change'], out.width())[4:]:
+            out.line(line)

@@ -1,0 +1,89 @@
+"""trend-engine.py insights."""
+from ..base import text as texts
+from . import options as opt
+from .common import amount, dump
+from .trends_common import TZ, Opened, model, name, nothing
+
+_COLUMNS = 'CODE SEVERITY TITLE EVIDENCE THRESHOLD ACTION AT_STAKE_USD SIZE SESSION'.split()
+_MOST = 12
+
+
+def command():
+    """-> Command."""
+    return opt.Command(
+        'insights', 'What deserves a look: findings with evidence, threshold and what to do.', (),
+        (opt.option('--limit', 'int', None, 'at most this many findings (0: all; default %d in text)' % _MOST, 'N'), TZ) + opt.SELECTION + opt.COMMON,
+        ('insights', 'insights --scope current --since 30d', 'insights --format json'), _run)
+
+
+def case(view):
+    """-> findings.Case of the chosen sessions."""
+    from ..insights import findings, regressions, signals, whatif
+    watch = signals.Watch(view.prices)
+    activity = view.activity((watch,))
+    names, known = whatif.candidates(view.catalog, view.rows, view.prices, view.since, view.until)
+    mixes = whatif.reprice(view.catalog, view.rows, view.prices, names, view.now, view.since, view.until)
+    return findings.Case(activity, watch.sessions, regressions.find(activity), mixes, known)
+
+
+def gather(view, looked_at=None):
+    """-> the JSON object; findings are all there are."""
+    from ..insights import findings
+    from ..pricing import usd
+    looked_at = looked_at or case(view)
+    data = dict(view.head(), findings=[])
+    for one in findings.find(looked_at):
+        names = [_name(view, value) for value in one.names]
+        words = dict((key, getattr(one, key).format(*names) if '{' in getattr(one, key) else getattr(one, key)) for key in (
+            'title', 'evidence', 'threshold', 'action'))
+        data['findings'].append(dict(
+            words, code=one.code, severity=one.severity, names=[view.clean(value) for value in one.names],
+            at_stake_usd=None if one.usd is None else usd(int(one.usd)), size=one.size, sessions=[view.short(number) for number in one.sessions]))
+    data['not_judged'] = [{'code': code, 'why': why} for code, why in looked_at.skipped]
+    return data
+
+
+def _name(view, value):
+    return name(view, value, 44, True) if '/' in value or '\\' in value else model(view, value, 44)
+
+
+def _run(args, out):
+    with Opened(args, out) as view:
+        data = gather(view)
+        data['total_findings'] = len(data['findings'])
+        most = args.limit if args.limit is not None or args.format != 'text' else _MOST
+        data['findings'] = data['findings'][:most or None]
+        if args.format == 'json':
+            dump(out, data)
+        elif args.format == 'tsv':
+            out.line('\t'.join(_COLUMNS))
+            for one in data['findings']:
+                cells = [one[key] for key in ('code', 'severity', 'title', 'evidence', 'threshold', 'action')] + [
+                    '' if one['at_stake_usd'] is None else '%.6f' % one['at_stake_usd'], one['size'], one['sessions'][0] if one['sessions'] else '']
+                out.line('\t'.join(texts.cell(cell) for cell in cells))
+        else:
+            _text(out, args, view, data)
+
+
+def _text(out, args, view, data):
+    if not view.rows:
+        nothing(out, args)
+        return
+    found = data['findings']
+    out.line('%s in %s sessions' % (
+        'nothing to find fault with' if not found else '%d finding%s' % (data['total_findings'], '' if data['total_findings'] == 1 else 's'),
+        amount(len(view.rows))))
+    for number, one in enumerate(found, 1):
+        out.line()
+        out.line('%d. %s: %s' % (number, one['severity'], one['title']))
+        out.line('   %s' % one['evidence'])
+        out.line('   told from: %s (%s)' % (one['threshold'], one['code']))
+        out.line('   to do: %s' % one['action'])
+        if one['sessions']:
+            out.line('   sessions: %s' % ', '.join(one['sessions']))
+    if data['total_findings'] > len(found):
+        out.line('  and %d more (--limit 0)' % (data['total_findings'] - len(found)))
+    out.line()
+    for one in data['not_judged']:
+        out.line('not judged: %s: %s' % (one['code'], one['why']))
+    out.line('One session: sd-recall.py session-stats SESSION. Money: list prices of %s' % data['prices_as_of'])

@@ -1,0 +1,103 @@
+"""trend-engine.py by-theme."""
+from ..base import text as texts
+from . import options as opt
+from .common import amount, compact, dump
+from .trends_common import TZ, Opened, cost, factor, name, nothing, quantity, spark
+
+_BY = ('project', 'agent', 'model', 'tool', 'branch')
+_ROWS, _WEEKS, _WIDEST = 20, 12, 30
+_COLUMNS = ('KEY SESSIONS FIRST LAST CALLS ERRORS DECLINED ERROR_RATE PROMPTS API_CALLS TOTAL_TOKENS KNOWN_COST_USD CACHE_HIT_RATE '
+            'RECENT EARLIER DIRECTION').split()
+
+
+def command():
+    """-> Command."""
+    return opt.Command(
+        'by-theme', 'Work by project, agent, model, tool or branch, with the course of its weeks.', (),
+        (opt.option('--group-by', 'text', 'project', 'what a row is (default project)', 'WHAT', _BY), TZ,
+         opt.option('--limit', 'int', None, 'at most this many rows, the largest (0: all; default %d in text)' % _ROWS, 'N'),
+         ) + opt.SELECTION + opt.COMMON,
+        ('by-theme --group-by project', 'by-theme --group-by tool --since 30d', 'by-theme --group-by model --format json'), _run)
+
+
+def gather(args, view):
+    """-> the JSON object; rows are all there are."""
+    from ..insights.activity import day_of
+    from ..insights.themes import themes
+    found = themes(view.activity(), args.group_by, day_of(view.end, view.zone))
+    data = dict(view.head(), group_by=args.group_by, total_rows=len(found), rows=[])
+    whole = float(sum(theme.keys.get('known_cost_usd', 0) for theme in found))
+    for theme in found:
+        one = {'key': view.clean(theme.key), 'sessions': len(theme.sessions), 'projects': theme.projects, 'first': view.day(theme.first),
+               'last': view.day(theme.last)}
+        one.update(theme.keys)
+        if args.group_by != 'tool':
+            one['cost_share'] = theme.keys['known_cost_usd'] / whole if whole else None
+        one['size'] = 'calls' if args.group_by == 'tool' else 'tokens'
+        one['weeks'] = [{'start': view.day(week), 'size': size} for week, size in theme.weeks]
+        one['recent'], one['earlier'] = theme.recent, theme.earlier
+        one['direction'] = {'direction': theme.direction.word, 'change_over_all': theme.direction.over, 'weeks': theme.direction.count,
+                            'rising_pairs': theme.direction.rising, 'falling_pairs': theme.direction.falling,
+                            'chance': theme.direction.chance}
+        data['rows'].append(one)
+    return data
+
+
+def _run(args, out):
+    with Opened(args, out) as view:
+        data = gather(args, view)
+        most = args.limit if args.limit is not None or args.format != 'text' else _ROWS
+        if most:
+            data['rows'] = data['rows'][:most]
+        if args.format == 'json':
+            dump(out, data)
+        elif args.format == 'tsv':
+            out.line('\t'.join(_COLUMNS))
+            for row in data['rows']:
+                out.line('\t'.join(texts.cell(value) for value in _cells(row)))
+        else:
+            _text(out, args, view, data)
+
+
+def _cells(row):
+    out = [row['key'], row['sessions'], row['first'], row['last']]
+    for key in ('calls', 'errors', 'declined', 'error_rate', 'turns', 'api_calls', 'total_tokens', 'known_cost_usd', 'cache_hit_rate'):
+        value = row.get(key)
+        out.append('%.6f' % value if isinstance(value, float) else value)
+    return out + [row['recent'], row['earlier'], row['direction']['direction']]
+
+
+def _text(out, args, view, data):
+    rows, tool = data['rows'], args.group_by == 'tool'
+    if not rows:
+        nothing(out, args)
+        return
+    names = [name(view, row['key'], _WIDEST, args.group_by == 'project') for row in rows]
+    room = max(len(args.group_by), max(texts.width(one) for one in names))
+    if tool:
+        out.line('%s    calls   failed       declined sessions  last %d weeks   4 weeks' % (texts.pad('tool', room), _WEEKS))
+    else:
+        out.line('%s sessions   calls  tokens        cost  share  last %d weeks   4 weeks' % (texts.pad(args.group_by, room), _WEEKS))
+    for row, one in zip(rows, names):
+        # How the last complete weeks stand to those before them.
+        change = factor(row['recent'] / float(row['earlier'])) if row['earlier'] else 'new' if row['recent'] and row['earlier'] == 0 else '-'
+        word = row['direction']['direction']
+        course = '%s %9s%s' % (texts.pad(spark([week['size'] for week in row['weeks'][-_WEEKS:]]), _WEEKS + 2), change,
+                               '  ' + word if word.endswith(('rising', 'falling')) else '')
+        if tool:
+            out.line('%s %8s %8s %7s %7s %8s  %s' % (
+                texts.pad(one, room), amount(row['calls']), amount(row['errors']), quantity(row['error_rate'], 'share'),
+                amount(row['declined']), amount(row['sessions']), course))
+        else:
+            out.line('%s %8s %7s %7s %11s %6s  %s' % (
+                texts.pad(one, room), amount(row['sessions']), amount(row['api_calls']), compact(row['total_tokens']), cost(row),
+                '-' if row['cost_share'] is None else '%.0f %%' % (100 * row['cost_share']), course))
+    if data['total_rows'] > len(rows):
+        out.line('  and %d more (--limit 0)' % (data['total_rows'] - len(rows)))
+    size = 'calls' if tool else 'tokens'
+    out.line('weeks: %s, the last one unfinished; 4 weeks: the last 4 complete weeks against the 4 before; rising, falling: over all' % size)
+    out.line('complete weeks (Theil-Sen, at most 1 of 100 by chance). cost at API list prices of %s' % data['prices_as_of'])
+    if args.group_by == 'model':
+        out.line('What another model would have cost: trend-engine.py what-if')
+    else:
+        out.line('What got worse, since when: trend-engine.py regressions')
