@@ -82,8 +82,8 @@ def _list_sessions(name, agent):
     def made(cwd=None, limit=20, keyword=''):
         from .index import listing
         return listing.listing('all' if cwd is None else cwd, agent, limit, None, keyword)
-    return _named(made, name, """-> list of dicts of %s sessions, newest first: agent, session_id, created, modified, summary, first_prompt, msg_count,
-    branch, project_path, full_path.
+    return _named(made, name, """-> list of dicts of %s sessions, newest first: agent, session_id, created, modified, summary, first_prompt,
+    msg_count, branch, project_path, full_path.
 
     cwd: only those of this directory.  limit: 0 for all.  keyword: only those whose title, id, project, path or first
     prompt holds it, or in whose conversation it is said.
@@ -122,9 +122,9 @@ def _extract_tools(name, agent):
             if row['id'] in times:
                 row['duration_ms'] = times[row['id']]
         return rows
-    return _named(made, name, """-> list of dicts of the tool calls of one %s session, as of echolib.extract_tools; duration_ms where the agent tells.
+    return _named(made, name, """-> list of dicts of the tool calls of one %s session, as of echolib.extract_tools.
 
-    session: its transcript, its own folder, or its id.  tool_filter: only this tool.  errors_only: only calls that failed.
+    duration_ms: where the agent tells how long a call took.  session: its transcript, its own folder, or its id.  tool_filter: only this tool.  errors_only: only calls that failed.
     limit: 0 for all.
     """ % agent)
 

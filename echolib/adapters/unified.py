@@ -15,7 +15,6 @@ from . import Session, lookup, registry
 # Records of a session that are looked at for the directory it ran in.
 _FIRST = 40
 _LEVELS = 4
-_NOT_THERE = ('No such file or directory', 'The system cannot find the path specified')
 
 
 def resolve_agent(path):
@@ -170,7 +169,7 @@ def look(adapter, root):
             for source in session.sources:
                 files += 1
                 size += source.size
-    real = [(path, why) for path, why in problems if why not in _NOT_THERE]
+    real = [(path, why) for path, why in problems if why not in paths.NOT_THERE]
     if not found:
         status, reason = 'missing', 'a file, not a folder' if os.path.exists(root) else 'not there'
     elif real:

@@ -130,6 +130,8 @@ class Parser(object):
     def _messages(self, data, found):
         # What lies above a list of messages speaks of the last of them.
         many, path, outer, time = self.family.name == MANY, '', data, self.time
+        if many:
+            self.state['call'] = None
         for place, (role, body) in enumerate(found):
             if many:
                 outer = data if place == len(found) - 1 else {}

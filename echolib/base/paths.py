@@ -5,6 +5,8 @@ import re
 _OUTSIDE = re.compile('[^A-Za-z0-9]')
 # Longer names are cut by the client, which adds a hash that depends on its runtime (2.1.50 and later).
 MAX_PROJECT_KEY = 200
+# What a system says of a folder that is simply not there.
+NOT_THERE = ('No such file or directory', 'The system cannot find the path specified')
 
 
 def home(environ=None):

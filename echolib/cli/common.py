@@ -1,12 +1,10 @@
 """What commands share: opening the view, choosing sessions, and making text fit for a reader."""
 import os
 
-from ..base import clock, text
+from ..base import clock, paths, text
 from ..base.errors import UsageError
 from ..index import access
 from ..index.catalog import Catalog, Filter
-
-MISSING = ('No such file or directory', 'The system cannot find the path specified')
 
 
 class Asked(object):
@@ -30,7 +28,7 @@ class Asked(object):
         project = self._project(getattr(args, 'scope', 'all'))
         machine = {'only': True, 'none': False}.get(getattr(args, 'machine', 'all'))
         self.which = Filter(project, agent, self.since, self.until, getattr(args, 'grep', None), machine)
-        self.problems = [(path, why) for path, why in self.view.problems if why not in MISSING]
+        self.problems = [(path, why) for path, why in self.view.problems if why not in paths.NOT_THERE]
         for path, why in self.problems:
             out.note('cannot read %s: %s' % (text_path(path), why))
         if self.view.result is not None:

@@ -5,11 +5,13 @@ import sys
 from ..base import paths
 from ..base import text as texts
 from . import options as opt
-from .common import MISSING, Asked, Cleaner, amount, dump, iso, text_path, when
+from .common import Asked, Cleaner, amount, dump, iso, text_path, when
 
 _ENVIRONMENT_COLUMNS = 'AGENT ROOT FOUND SESSIONS FILES BYTES READABLE REASON'.split()
 _STORE_COLUMNS = 'AGENT ROOT STORE PATTERN PRESENT READ NOTE'.split()
 _MOST = 7600
+# A folder that does not answer (a share that is gone) is waited for so many seconds.
+_PATIENCE = 30
 
 
 def environments():
@@ -20,27 +22,15 @@ def environments():
         ('environments', 'environments --stores', 'environments --format json'), _environments)
 
 
-def look(adapter, root):
-    """-> dict of what one root holds, by listing and stat alone."""
-    problems, sessions, files, size = [], set(), 0, 0
-    found = os.path.isdir(root)
-    if found:
-        for session in adapter.discover(root, problems):
-            if session.id is not None and any(s.size for s in session.sources if s.role != 'sidecar'):
-                sessions.add((session.folder, session.id))
-            for source in session.sources:
-                if source.role != 'sidecar':
-                    files += 1
-                size += source.size
-    real = [(path, why) for path, why in problems if why not in MISSING]
-    if not found:
-        reason = 'a file, not a folder' if os.path.exists(root) else 'not there'
-    elif real:
-        reason = '%s: %s' % (text_path(real[0][0]), real[0][1]) + (' and %d more' % (len(real) - 1) if real[1:] else '')
-    else:
-        reason = '' if files else 'no sessions in it'
-    return {'agent': adapter.NAME, 'root': text_path(root), 'found': found, 'sessions': len(sessions), 'files': files, 'bytes': size,
-            'readable': found and not real, 'reason': reason, 'stores': [_store(store, root) for store in adapter.STORES]}
+def _looked(agent):
+    """-> rows of unified.environments with the kinds of files of each root, of one agent or of all."""
+    from ..adapters import registry, unified
+    rows = []
+    for row in unified.environments(_PATIENCE):
+        if agent in (None, row['agent']):
+            stores = registry.get(row['agent']).STORES if row['root'] and row['status'] != 'unadapted' else ()
+            rows.append(dict(row, root=text_path(row['root']), reason=text_path(row['reason']), stores=[_store(s, row['root']) for s in stores]))
+    return rows
 
 
 def _store(store, root):
@@ -59,10 +49,8 @@ def _present(pattern, root):
 
 
 def _environments(args, out):
-    from ..index import plan
     from .common import resolve_agent
-    agent = resolve_agent(args.agent)
-    rows = [look(adapter, root) for adapter, root in plan.configured() if agent in (None, adapter.NAME)]
+    rows = _looked(resolve_agent(args.agent))
     if args.format == 'json':
         dump(out, {'environments': rows})
     elif args.format == 'tsv':
@@ -93,7 +81,7 @@ def _environments_text(out, rows, stores):
                 row['agent'], row['root'], _many(row['sessions'], 'session'), _many(row['files'], 'file'), _size(row['bytes']),
                 '' if not row['reason'] else ' (%s)' % row['reason'] if row['readable'] else '; NOT ALL READABLE: %s' % row['reason']))
         else:
-            lines.append('%-12s %s: %s' % (row['agent'], row['root'], row['reason']))
+            lines.append('%-12s %s' % (row['agent'], ': '.join(part for part in (row['root'], row['reason']) if part)))
         if stores:
             for store in row['stores']:
                 lines.append('    %-7s %-8s %s  %s' % ('there' if store['present'] else 'absent', 'read' if store['read'] else 'not read',

@@ -4,7 +4,7 @@ import os
 from ..base import paths
 from ..base.errors import EchoError, IndexUnusable
 from . import options as opt
-from .common import MISSING, amount, dump, iso, resolve_agent, text_path
+from .common import amount, dump, iso, resolve_agent, text_path
 from .run import run
 
 SUMMARY = 'Build, check and maintain the index behind sd-recall.py.'
@@ -43,7 +43,7 @@ def _build(args, out):
         if result.busy:
             raise EchoError('another process is still building the index')
         for path, why in result.problems:
-            if why not in MISSING:
+            if why not in paths.NOT_THERE:
                 out.note('cannot read %s: %s' % (text_path(path), why))
         for path, why in result.errors[:10]:
             out.note('cannot read %s: %s' % (text_path(path), why))
@@ -86,7 +86,7 @@ def _status(args, out):
             size = sum(os.path.getsize(os.path.join(store.folder, n)) for n in os.listdir(store.folder)
                        if os.path.isfile(os.path.join(store.folder, n)))
             data = {'usable': True, 'files': todo.known, 'added': len(todo.new), 'changed': len(todo.grown) + len(todo.reset),
-                    'deleted': len(todo.gone), 'unreadable_dirs': len([p for p in todo.problems if p[1] not in MISSING]),
+                    'deleted': len(todo.gone), 'unreadable_dirs': len([p for p in todo.problems if p[1] not in paths.NOT_THERE]),
                     'sessions': store.db.execute('select count(*) from sessions where readable = 1 and copy_of is null').fetchone()[0],
                     'last_scan': iso(built[0]) if built else '', 'bytes': size, 'folder': text_path(store.folder),
                     'stale': not plan.nothing_to_do(todo)}

@@ -95,8 +95,6 @@ def _lines_of(db, agent, sources):
     adapter = registry.get(agent)
     total, placeholders = _Sum(), 0
     for source in sources:
-        if source.role == 'sidecar':
-            continue
         known = db.execute('select offset from files where path = ?', (paths.storable(source.path),)).fetchone()
         end = known[0] if known is not None and getattr(adapter, 'GROWS', True) else None
         last = None

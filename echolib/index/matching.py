@@ -15,26 +15,32 @@ def pattern(term):
     forms = [_sequence(words, term.prefix) for words in (term.words,) + term.other]
     if term.literal and is_ascii(term.literal):
         # C++ whole, where it stands so.
-        forms.insert(0, _bounded(term.literal, r'\s+'.join(re.escape(part) for part in term.literal.split(' ')), term.prefix))
+        parts = term.literal.split(' ')
+        forms.insert(0, _begin(parts[0]) + ''.join(r'\s+' + re.escape(part) for part in parts[1:]) + _end(parts[-1], term.prefix))
     return re.compile('|'.join(forms))
 
 
 def _sequence(words, prefix):
-    out = []
-    for i, word in enumerate(words):
-        if i:
-            # Between two tokens stands something that is none; characters of unspaced scripts touch.
-            both = _is_spaced(words[i - 1][-1]) and _is_spaced(word[0])
-            out.append(_GAP + ('{1,40}?' if both else '{0,40}?'))
-        out.append(re.escape(word))
-    return _bounded(words[0] + words[-1], ''.join(out), prefix)
+    out = [_begin(words[0])]
+    for before, word in zip(words, words[1:]):
+        # Between two tokens stands something that is none; characters of unspaced scripts touch.
+        both = _is_spaced(before[-1]) and _is_spaced(word[0])
+        out.append(_GAP + ('{1,40}?' if both else '{0,40}?') + re.escape(word))
+    return ''.join(out) + _end(words[-1], prefix)
 
 
-def _bounded(text, pattern, prefix):
-    """A pattern that matches where no word goes on before its first or behind its last character (those of `text`)."""
-    head = '(?<!%s)' % _WORD if text[0].isalnum() or text[0] >= '\x80' else ''
-    tail = '' if prefix or not (text[-1].isalnum() or text[-1] >= '\x80') else '(?!%s)' % _WORD
-    return head + pattern + tail
+def _begin(text):
+    """A pattern of a first piece with no word going on before it (looked at last: plain text at the front is found fast)."""
+    plain = re.escape(text)
+    return plain + '(?<!%s%s)' % (_WORD, plain) if _is_letter(text[0]) else plain
+
+
+def _end(text, prefix):
+    return '' if prefix or not _is_letter(text[-1]) else '(?!%s)' % _WORD
+
+
+def _is_letter(char):
+    return char.isalnum() or char >= '\x80'
 
 
 def _is_spaced(char):

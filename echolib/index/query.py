@@ -13,6 +13,7 @@ OPERATORS = ('role', 'tool', 'project', 'agent', 'file', 'model', 'is', 'before'
 ALL_WORDS = 3
 # So is a run of more characters than this in a script without gaps.
 LONG_RUN = 7
+# More terms, alternatives and exclusions than this are left out.
 _MAX_TERMS = 64
 
 # One thing asked for. text: as typed; words: its tokens, matched next to each other; other: further token sequences that
@@ -58,7 +59,7 @@ def parse(text):
             continue
         if word is not None and len(word) > 1 and word[0] == '-' and _PLAIN.match(word[1:]) and not word[1:].isdigit():
             term = _term(word[1:], False)
-            if term is not None:
+            if term is not None and len(without) < _MAX_TERMS:
                 without.append(term)
             continue
         if word is not None or phrase is None:
@@ -68,12 +69,14 @@ def parse(text):
             if term is not None and star:
                 term = term._replace(prefix=True)
             if term is not None and minus:
-                without.append(term)
+                if len(without) < _MAX_TERMS:
+                    without.append(term)
                 continue
         if term is None:
             continue
         if pending_or:
-            terms[-1] = terms[-1] + (term,)
+            if len(terms[-1]) < _MAX_TERMS:
+                terms[-1] = terms[-1] + (term,)
             pending_or = False
         elif len(terms) < _MAX_TERMS:
             terms.append((term,))

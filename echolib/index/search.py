@@ -20,6 +20,8 @@ _WEIGHTS = {schema.TITLE: 1.25, schema.PROMPT_DOC: 1.1, schema.REPLY_DOC: 1.0, s
 _CANDIDATES = 250
 # bm25 below this is no difference: SQLite gives 1e-6 for a word that half of all documents hold.
 _FLAT = 1e-3
+# With more terms than this no other words are tried.
+_FEW_TERMS = 8
 # Up to this many documents are looked up one by one.
 _FEW = 300
 # All of a file's documents are compared with its copies' where it holds at most this many.
@@ -154,7 +156,7 @@ class Searcher(object):
                 return wider._replace(notes=wider.notes + [
                     'found only in tool input and output' if not answer.hits else
                     'all words together were found only with tool input and output'])
-        for changed, note in self._other_words(query, wide if narrow else options):
+        for changed, note in self._other_words(query, wide if narrow else options) if len(query.terms) <= _FEW_TERMS else ():
             other = self._search(changed, options)
             if other.hits and (changed.question or not other.partial):
                 return other._replace(notes=other.notes + [note])

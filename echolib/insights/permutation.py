@@ -36,14 +36,16 @@ def upper_tail(values, size, total):
         return 1.0
     scale = 1.0 / spread
     ordered = [value * scale for value in ordered]
-    # Half a step off a lattice: what is counted lies at the steps.
-    total = total * scale - 0.5 * _step(ordered)
+    total *= scale
     if total <= 0:
         return 1.0
     least = exp(-log_choose(n, size) + _ties(ordered, size))
-    best = sum(ordered[:size])
-    if total >= best - 1e-9 * n:
+    if total >= sum(ordered[:size]) - 1e-9 * n:
         return min(1.0, least)
+    # Half a step off a lattice: what is counted lies at the steps.
+    total -= 0.5 * _step(ordered)
+    if total <= 0:
+        return 1.0
     found = _saddlepoint(ordered, size, total)
     return min(1.0, max(found, least))
 

@@ -47,7 +47,7 @@ class Watch(object):
         last = None
         for fact in facts:
             if fact.time is not None:
-                if last is not None and fact.time - last <= _IDLE:
+                if last is not None and 0 <= fact.time - last <= _IDLE:
                     active += fact.time - last
                 last = fact.time
             if fact.kind == analysis.CALL:
