@@ -104,8 +104,8 @@ def test_says_what_it_is_from_what_and_what_to_do(code):
 
 
 def test_most_pressing_first():
-    many = found(*(RULES['tool-fails'][0] + RULES['cache-leaky'][0] + RULES['subagents-costly'][0]))
-    assert list(many) == ['cache-leaky', 'tool-fails', 'subagents-costly']
+    many = found(*(RULES['tool-fails'][0] + RULES['cache-leaky'][0] + RULES['compaction-refill'][0]))
+    assert list(many) == ['cache-leaky', 'tool-fails', 'compaction-refill']
 
 
 def test_nothing_is_found_in_nothing():

@@ -72,6 +72,11 @@ class _View(object):
         """-> 'REF  date  project' of a hit."""
         return '%s  %s  %s' % (self.ref(hit, True), when(hit.time, self.asked.now, self.asked.zone), self.clean.line(self.row(hit).project))
 
+    def at(self, row, short=False):
+        """-> reference of the place a row of a document names."""
+        from ..index.search import Hit
+        return self.ref(Hit(row[0], self.searcher.session_of(row[0]), *(tuple(row[1:7]) + (0.0, (), ()))), short)
+
     def text(self, blocks, nothing):
         """Print blocks of lines inside one fence, within the budget."""
         if not blocks:
@@ -87,6 +92,7 @@ class _View(object):
         self.out.line(texts.fence('\n'.join(kept), 'several', when(self.asked.now, self.asked.now, self.asked.zone)))
         if len(kept) < len(blocks):
             self.out.line('%d of %d shown; more: --format tsv' % (len(kept), len(blocks)))
+        self.out.line('Read on: sd-recall.py show %s' % blocks[0][0].split('  ')[0])
 
 
 def _run(args, out, work):
@@ -105,7 +111,8 @@ def _errors(args, out):
             dump(out, {'errors': [dict(
                 view.base(f.hit), tool=clean(f.call.label if f.call else None), input=clean(f.call.text[:1000] if f.call else ''),
                 error=clean(f.error[:2000]), count=f.count, fix=None if f.fix is None else {
-                    'input': clean(f.fix[1].text[:2000]), 'timestamp': iso(f.fix[1].time), 'line': f.fix[0][1], 'place': f.place or 'session'},
+                    'input': clean(f.fix[1].text[:2000]), 'timestamp': iso(f.fix[1].time), 'line': f.fix[0][1], 'place': f.place or 'session',
+                    'ref': view.at(f.fix[0])},
                 reply=clean((f.reply or '')[:600])) for f in found]})
         elif args.format == 'tsv':
             out.line('\t'.join(('REF', 'DATE', 'TOOL', 'COUNT', 'ERROR', 'INPUT', 'FIX')))
@@ -121,8 +128,8 @@ def _errors(args, out):
                          '  failed: ' + texts.cut(clean.line(f.error[:900]), 220)]
                 if f.reply:
                     block.append('  then: ' + texts.cut(clean.line(f.reply[:600]), 200))
-                block.append(('  worked%s: ' % (' elsewhere in the project' if f.place else '')) + texts.cut(clean.line(f.fix[1].text[:600]), 220)
-                             if f.fix else '  no later call of this kind worked')
+                block.append('  no later call of this kind worked' if f.fix is None else '  worked%s (%s): %s' % (
+                    ' elsewhere in the project' if f.place else '', view.at(f.fix[0], True), texts.cut(clean.line(f.fix[1].text[:600]), 220)))
                 blocks.append(block)
             view.text(blocks, 'No past error matches. To widen: fewer words, --scope all, an earlier --since.')
     return _run(args, out, work)

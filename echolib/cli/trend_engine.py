@@ -16,7 +16,7 @@ COMMANDS = {
     'by-theme': _of('trends_themes'),
     'regressions': _of('trends_regressions'), 'change': _of('trends_change'),
     'what-if': _of('trends_whatif'), 'insights': _of('trends_insights'),
-    'digest': _of('trends_digest')}
+    'digest': _of('trends_digest'), 'report': _of('trends_report')}
 
 
 def main(argv):

@@ -44,7 +44,8 @@ def gather(args, view, activity=None):
     data.update(at=view.day(day), at_given=bool(args.at), at_chance=chance, at_found=found)
     if day is None:
         return dict(data, before=None, after=None, change=None, ratio=None, parts=[])
-    end = day_of(view.end - 1, view.zone) + 1
+    # Without --until the work itself ends the time: days on which nothing was done yet are no days of less work.
+    end = day_of(view.end - 1, view.zone) + 1 if view.until is not None else activity.days()[1] + 1
     start = activity.days()[0] if view.since is None else day_of(view.since, view.zone)
     return split(view, works, args.metric, max(start, day - args.days) if args.days else start, day,
                  min(end, day + args.days) if args.days else end, data)
@@ -134,7 +135,7 @@ def lines(view, data, width=100):
         side = data[key + '_days']
         out.append('  %-6s %s to %s: %s sessions, %s prompts, %s API calls%s' % (
             key, side['from'], side['to'], amount(side['sessions']), amount(side['prompts']), amount(side['api_calls']),
-            '; %s calls have no price and are left out' % amount(side['unpriced_calls']) if side['unpriced_calls'] and unit == 'usd' else ''))
+            '; without a price, left out: %s' % amount(side['unpriced_calls']) if side['unpriced_calls'] and unit == 'usd' else ''))
     if not data.get('at_given', True):
         if not data['at_found']:
             out.append('  too few sessions to find a day; the middle of the time is taken (another day: --at DATE)')

@@ -61,6 +61,13 @@ class Opened(object):
         return '' if days is None else clock.day_name(days)
 
 
+def most(args, default):
+    """-> how many rows to print at most, None for all: --limit, in text `default` without it."""
+    if args.limit is not None:
+        return args.limit or None
+    return None if args.format in ('json', 'tsv') else default
+
+
 def nothing(out, args):
     """Say that there is nothing, and how to look wider."""
     bounds = getattr(args, 'since', None) or getattr(args, 'until', None)
@@ -82,12 +89,13 @@ def quantity(value, unit):
 
 
 def factor(ratio):
-    """-> a ratio as a change: +50 %, -20 %, x 3.2; '-' for None."""
+    """-> a ratio as a change: +50 %, -20 %, 0 %, x 3.2; '-' for None."""
     if ratio is None:
         return '-'
     if ratio >= 3:
         return 'x %.1f' % ratio
-    return '%+.0f %%' % (100 * (ratio - 1))
+    change = 100 * (ratio - 1)
+    return '0 %' if abs(change) < 0.5 else '%+.0f %%' % change
 
 
 def name(view, value, room, path=False):

@@ -2,10 +2,10 @@
 from ..base import text as texts
 from . import options as opt
 from .common import amount, dump
-from .trends_common import TZ, Opened, model, name, nothing
+from .trends_common import TZ, Opened, model, most, name, nothing
 
 _COLUMNS = 'CODE SEVERITY TITLE EVIDENCE THRESHOLD ACTION AT_STAKE_USD SIZE SESSION'.split()
-_MOST = 12
+_MOST, _ALIKE = 12, 3
 
 
 def command():
@@ -51,8 +51,9 @@ def _run(args, out):
     with Opened(args, out) as view:
         data = gather(view)
         data['total_findings'] = len(data['findings'])
-        most = args.limit if args.limit is not None or args.format != 'text' else _MOST
-        data['findings'] = data['findings'][:most or None]
+        if args.format not in ('json', 'tsv'):
+            data['findings'], data['alike'] = _few_of_a_kind(data['findings'])
+        data['findings'] = data['findings'][:most(args, _MOST)]
         if args.format == 'json':
             dump(out, data)
         elif args.format == 'tsv':
@@ -63,6 +64,18 @@ def _run(args, out):
                 out.line('\t'.join(texts.cell(cell) for cell in cells))
         else:
             _text(out, args, view, data)
+
+
+def _few_of_a_kind(found):
+    """-> (findings with at most three of each code, {code: how many were left out})."""
+    counts, kept, left = {}, [], {}
+    for one in found:
+        counts[one['code']] = counts.get(one['code'], 0) + 1
+        if counts[one['code']] <= _ALIKE:
+            kept.append(one)
+        else:
+            left[one['code']] = left.get(one['code'], 0) + 1
+    return kept, left
 
 
 def _text(out, args, view, data):
@@ -82,7 +95,8 @@ def _text(out, args, view, data):
         if one['sessions']:
             out.line('   sessions: %s' % ', '.join(one['sessions']))
     if data['total_findings'] > len(found):
-        out.line('  and %d more (--limit 0)' % (data['total_findings'] - len(found)))
+        alike = ', '.join('%d more %s' % (count, code) for code, count in sorted(data['alike'].items()))
+        out.line('  and %d more, all with --format json%s' % (data['total_findings'] - len(found), ' (%s)' % alike if alike else ''))
     out.line()
     for one in data['not_judged']:
         out.line('not judged: %s: %s' % (one['code'], one['why']))

@@ -30,7 +30,7 @@ def gather(args, view):
     from ..insights import measures, periods
     count = periods.LOOKBACK[args.unit] if args.lookback is None else min(args.lookback, 400)
     spans = periods.periods(args.unit, view.end, count, view.zone)
-    sides = periods.compare(view.catalog, view.rows, view.which, spans, view.end, view.since, view.price)
+    sides = periods.compare(view.catalog, view.rows, view.which, spans, view.end, view.zone, view.since, view.price)
     data = dict(view.head(), unit=args.unit, lookback=count, end=iso(view.end))
     data['periods'] = []
     for side in sides:
@@ -87,10 +87,10 @@ def _text(out, args, view, data):
     if skipped > 0:
         out.line('  %d earlier ones (--format tsv)' % skipped)
     for row in rows[-30:]:
-        out.line('%-11s %8s %7s %7s %7s %7s %11s %9s %7s %7s  %s' % (
+        out.line(('%-11s %8s %7s %7s %7s %7s %11s %9s %7s %7s  %s' % (
             row['key'], amount(row['sessions']), amount(row['turns']), amount(row['api_calls']), compact(row['total_tokens']),
             compact(row['tokens']['output']), cost(row), quantity(row['cost_per_prompt_usd'], 'usd'),
-            quantity(row['tool_error_rate'], 'share'), quantity(row['cache_hit_rate'], 'share'), _STATES[row['state']]))
+            quantity(row['tool_error_rate'], 'share'), quantity(row['cache_hit_rate'], 'share'), _STATES[row['state']])).rstrip())
         if row['cost_usd'] is None and row is rows[-1]:
             out.line('  cost: %s' % money(row))
     current = data['current']
@@ -100,7 +100,7 @@ def _text(out, args, view, data):
         out.line('%s so far (to %s) against the same part of the %s before' % (current['key'], end, _number(data, current)))
     else:
         out.line('%s against the %s before' % (current['key'], _number(data, current)))
-    out.line('  %-21s %10s %10s  %-9s' % ('', 'now', 'middle', 'change'))
+    out.line('  %-21s %10s %10s  %s' % ('', 'now', 'middle', 'change'))
     for key, one in current['against'].items():
         label, unit = LABELS[key]
         if not one['value'] and not one['median']:

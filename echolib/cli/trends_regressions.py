@@ -2,7 +2,7 @@
 from ..base import text as texts
 from . import options as opt
 from .common import amount, dump
-from .trends_common import TZ, Opened, name, nothing, quantity
+from .trends_common import TZ, Opened, most, name, nothing, quantity
 
 _COLUMNS = 'KIND MEASURE PROJECT TOOL MODEL SINCE BEFORE AFTER BEFORE_OF AFTER_OF BEFORE_SESSIONS AFTER_SESSIONS CHANCE SESSION'.split()
 _WHOLES = {'tool_error_rate': 'calls', 'tool_errors': 'tool calls', 'declined': 'tool calls', 'model_share': 'API calls',
@@ -28,8 +28,8 @@ def gather(args, view, activity=None):
     span = activity.days()
     data['first'], data['last'] = [view.day(day) for day in span] if span else ('', '')
     data['alarms'] = []
-    for number, group in enumerate(regressions.together(found.alarms)):
-        data['alarms'].extend(dict(alarm_keys(view, alarm), event=number + 1) for alarm in group)
+    for number, group in enumerate(regressions.together(found.alarms), 1):
+        data['alarms'].extend(dict(alarm_keys(view, alarm), event=number) for alarm in group)
     data['better'] = [alarm_keys(view, alarm) for alarm in found.better]
     data['unclear'] = [alarm_keys(view, alarm) for alarm in found.unclear if alarm.worse or alarm.series.bad == 0][:20]
     data['small'] = [dict(one, project=view.clean(one['project'])) for one in small_projects(activity)]
@@ -115,9 +115,8 @@ def chance(value):
 def _run(args, out):
     with Opened(args, out) as view:
         data = gather(args, view)
-        if args.limit or args.limit is None and args.format == 'text':
-            data['total_alarms'] = len(data['alarms'])
-            data['alarms'] = data['alarms'][:args.limit or _MOST]
+        data['total_alarms'] = len(data['alarms'])
+        data['alarms'] = data['alarms'][:most(args, _MOST)]
         if args.format == 'json':
             dump(out, data)
         elif args.format == 'tsv':
@@ -155,7 +154,7 @@ def _text(out, args, view, data):
                 sentence(view, other), quantity(other['before'], other['unit']), quantity(other['after'], other['unit']), chance(other['chance'])))
         if first['open']:
             out.line('   open: %s' % view.clean.line(first['open']))
-    if data.get('total_alarms', 0) > len(data['alarms']):
+    if data['total_alarms'] > len(data['alarms']):
         out.line('  and %d more figures (--limit 0)' % (data['total_alarms'] - len(data['alarms'])))
     out.line()
     for one in data['better'][:4]:

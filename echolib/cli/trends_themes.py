@@ -2,7 +2,7 @@
 from ..base import text as texts
 from . import options as opt
 from .common import amount, compact, dump
-from .trends_common import TZ, Opened, cost, factor, name, nothing, quantity, spark
+from .trends_common import TZ, Opened, cost, factor, most, name, nothing, quantity, spark
 
 _BY = ('project', 'agent', 'model', 'tool', 'branch')
 _ROWS, _WEEKS, _WIDEST = 20, 12, 30
@@ -46,9 +46,7 @@ def gather(args, view):
 def _run(args, out):
     with Opened(args, out) as view:
         data = gather(args, view)
-        most = args.limit if args.limit is not None or args.format != 'text' else _ROWS
-        if most:
-            data['rows'] = data['rows'][:most]
+        data['rows'] = data['rows'][:most(args, _ROWS)]
         if args.format == 'json':
             dump(out, data)
         elif args.format == 'tsv':

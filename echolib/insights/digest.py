@@ -17,7 +17,7 @@ BEFORE = 4
 def digest(catalog, rows, which, zone, end, price, table):
     """-> Digest of the week that ends with `end` (ms, exclusive; in the middle of a week: of its part until then)."""
     spans = periods.periods('week', end, BEFORE, zone)
-    sides = periods.compare(catalog, rows, which, spans, end, None, price)
+    sides = periods.compare(catalog, rows, which, spans, end, zone, None, price)
     span = spans[-1]
     watch = signals.Watch(table)
 

@@ -18,8 +18,12 @@ Decision = namedtuple('Decision', 'hit kind question answer')
 
 # How far behind a failure its remedy is looked for, in documents.
 _AHEAD = 120
+# So many earlier times an error happened are asked for a remedy.
+_REPEATS = 5
 # So many calls of other sessions are looked at for it.
 _ELSEWHERE = 25
+# Of so many questions of a kind the answers are looked at.
+_ANSWERS = 200
 _QUESTIONS = {'askuserquestion': 'question', 'ask_user_question': 'question', 'ask_user': 'question',
               'request_user_input': 'question', 'exitplanmode': 'plan', 'exit_plan_mode': 'plan'}
 _FOLDS = (
@@ -82,13 +86,18 @@ class Lookback(object):
 
     def _newest(self, kinds, most):
         """-> the newest documents of some kinds: [(shard, id)]."""
-        found = []
-        where, values = self.searcher._filter(TOOLS, self._options(kinds))
+        found, options = [], self._options(kinds)
+        where, values = self.searcher._filter(TOOLS, options)
         for shard, (number, db, end) in enumerate(self.searcher.shards):
-            for doc, file, time in db.execute('select d.id, d.file, d.time from docs d where d.id < ?%s order by d.time desc limit %d'
-                                              % (where, most), [end] + values):
-                if self.searcher._allowed(file, self._options(kinds)):
+            taken = 0
+            for doc, file, time in db.execute('select d.id, d.file, d.time from docs d where d.id < ?%s order by d.time desc' % where,
+                                              [end] + values):
+                # A document that was read anew belongs to no file.
+                if self.searcher._allowed(file, options) and self.searcher.session_of(file) is not None:
                     found.append((time or 0, shard, doc))
+                    taken += 1
+                    if taken >= most:
+                        break
         found.sort(reverse=True)
         return [(shard, doc) for _, shard, doc in found[:most]]
 
@@ -110,10 +119,20 @@ class Lookback(object):
             for doc in one:
                 held[doc] = held.get(doc, 0) + 1
         need = len(sets) if not query.question else max(1, (len(sets) + 1) // 2)
-        best = [doc for doc, n in held.items() if n >= need]
+        best = [doc for doc, n in held.items() if n >= need and (not first or doc in sets[0])]
         self.searcher._load(best)
         best.sort(key=lambda d: (-held[d], -(self.searcher._doc(*d)[6] or 0), d))
         return best[:most]
+
+    def _originals(self, docs):
+        """-> the documents without those that repeat one of an older file (fork, resume)."""
+        places = {}
+        for shard, number in docs:
+            places.setdefault((TOOLS, shard), []).append(number)
+        for ids in places.values():
+            ids.sort()
+        copies = self.searcher._copies([places], set(docs))
+        return [doc for doc in docs if doc not in copies]
 
     def _event(self, shard, number):
         row = self.searcher._doc(shard, number)
@@ -138,7 +157,7 @@ class Lookback(object):
         out, seen = [], {}
         wanted = normalise(text) if text else ''
         docs = self._matching(text, {schema.ERROR_DOC}, 60 * max(1, limit) if limit else 5000)
-        for shard, number in docs:
+        for shard, number in self._originals(docs):
             row, event = self._event(shard, number)
             if event is None or event.kind != 'tool_result' or event.label != 'error':
                 continue
@@ -146,7 +165,12 @@ class Lookback(object):
             name = call.label if call is not None else 'tool'
             key = (name, normalise(event.text))
             if key in seen:
-                seen[key] = seen[key]._replace(count=seen[key].count + 1)
+                known = seen[key]
+                if known.fix is None and known.count < _REPEATS:
+                    # It happened again; what helped an earlier time still says how.
+                    earlier = self._failure(shard, row, number, event, call)
+                    known = known._replace(fix=earlier.fix, reply=earlier.reply, place=earlier.place)
+                seen[key] = known._replace(count=known.count + 1)
                 continue
             if limit and len(seen) >= limit:
                 continue
@@ -227,13 +251,13 @@ class Lookback(object):
         found = [(place[1], n) for place, ids in docs.items() for n in ids]
         self.searcher._load(found)
         found.sort(key=lambda d: (-(self.searcher._doc(*d)[6] or 0), d))
-        for shard, number in found:
+        for shard, number in self._originals(found):
             row, event = self._event(shard, number)
             adapter = self.texts.file(row[0])[0] if row is not None else None
             if event is None or not hasattr(adapter, 'files_of'):
                 continue
             for what, name in adapter.files_of(event.label, event.data):
-                if what == 'read' or not _same_file(name, parts):
+                if what == 'read' or not _same_file(name, parts) or self._failed(shard, row[0], number, event.id):
                     continue
                 prompt, prompt_hit = self._prompt_before(shard, row, number)
                 key = (self.searcher.session_of(row[0]), prompt_hit.line if prompt_hit else None, name)
@@ -243,6 +267,14 @@ class Lookback(object):
             if limit and len(out) >= limit:
                 break
         return out[:limit] if limit else out
+
+    def _failed(self, shard, file, number, call_id):
+        """-> True when a call ended in an error or was declined."""
+        for doc in self._around(shard, file, number, (schema.ERROR_DOC,), True):
+            _, result = self._event(shard, doc)
+            if result is not None and result.kind == 'tool_result' and result.data.call_id == call_id:
+                return True
+        return False
 
     def _prompt_before(self, shard, row, number):
         found = self.searcher.shards[shard][1].execute(
@@ -255,10 +287,13 @@ class Lookback(object):
     def decisions(self, text, limit):
         """-> list of Decisions: questions put to the person with the answer, and plans with their approval, newest first."""
         out, seen = [], set()
-        docs = []
+        docs, asked = [], set()
         for name in _QUESTIONS:
-            docs += self._matching(text, {schema.CALL_DOC}, 40 * max(1, limit) if limit else 5000, name)
-        docs = sorted(set(docs), key=lambda d: (-(self.searcher._doc(*d)[6] or 0), d))
+            asked.update(self._matching(text, {schema.CALL_DOC}, 40 * max(1, limit) if limit else 5000, name))
+            if text:
+                # The words may stand in the answer.
+                docs += self._matching('', {schema.CALL_DOC}, _ANSWERS if limit else 5000, name)
+        docs = sorted(asked.union(docs), key=lambda d: (-(self.searcher._doc(*d)[6] or 0), d))
         for shard, number in docs:
             row, event = self._event(shard, number)
             if event is None or event.kind != 'tool_call' or event.label.lower() not in _QUESTIONS or event.id in seen:
@@ -270,15 +305,31 @@ class Lookback(object):
                 if result is not None and result.kind == 'tool_result' and result.data.call_id == event.id:
                     answer = ('declined: ' if result.label == 'declined' else '') + result.text
                     break
+            if (shard, number) not in asked and not _holds(parse(text), answer):
+                continue
             out.append(Decision(self._hit(shard, row, number), _QUESTIONS[event.label.lower()], _question(event), answer))
             if limit and len(out) >= limit:
                 break
         return out
 
 
+def _holds(query, text):
+    """True when a text holds every term (of a question: half of them)."""
+    from ..index.matching import folded, pattern
+    low = folded(text)
+    held = sum(1 for alternatives in query.terms if any(pattern(t).search(low) for t in alternatives))
+    return bool(held) and held >= (len(query.terms) + 1 if query.question else 2 * len(query.terms)) // 2
+
+
 def _same_file(name, wanted):
     name = name.replace('\\', '/')
-    return name == wanted or name.endswith('/' + wanted.lstrip('./')) or wanted.endswith('/' + name.lstrip('./'))
+    return name == wanted or name.endswith('/' + _bare(wanted)) or wanted.endswith('/' + _bare(name))
+
+
+def _bare(path):
+    while path.startswith('./'):
+        path = path[2:]
+    return path.lstrip('/')
 
 
 def _question(event):

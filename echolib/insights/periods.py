@@ -76,7 +76,7 @@ def _key(unit, start, zone):
     return clock.week_of(start, zone)[0] if unit == 'week' else clock.month_of(start, zone) if unit == 'month' else clock.local_day(start, zone)
 
 
-def compare(catalog, rows, which, spans, end, since=None, price=None):
+def compare(catalog, rows, which, spans, end, zone, since=None, price=None):
     """-> list of Sides of these Periods. which: the Filter that chose `rows`, for counting sessions as stats does."""
     starts = [span.start for span in spans]
     whole, part = [{} for _ in spans], [{} for _ in spans]
@@ -88,7 +88,8 @@ def compare(catalog, rows, which, spans, end, since=None, price=None):
         if fact.time < spans[at].part_end:
             analysis.apply(part[at], fact, 1, price)
             active[at].add(session)
-    history = catalog_start(rows) if since is None else since
+    # A history that begins on a morning has that whole day.
+    history = day_start(day_of(begun(rows), zone), zone) if since is None else since
     out = []
     for at, span in enumerate(spans):
         bounds = which._replace(since=max(span.start, begin), until=min(span.end, end))
@@ -98,7 +99,7 @@ def compare(catalog, rows, which, spans, end, since=None, price=None):
     return out
 
 
-def catalog_start(rows):
+def begun(rows):
     """-> ms of the first thing known of these sessions, 0 without any."""
     return min([row.created for row in rows if row.created is not None] or [0])
 

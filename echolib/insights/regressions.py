@@ -145,14 +145,28 @@ def _matters(series, old, new):
 
 
 def together(alarms):
-    """-> list of lists: alarms of one project (or of all) that began within a week of each other, most certain first."""
+    """-> list of lists: alarms of one kind and project (or all) that began within a week of each other, most certain first."""
     groups = []
     for alarm in alarms:
         for group in groups:
             first = group[0]
-            if first.series.subject.get('project') == alarm.series.subject.get('project') and abs(first.day - alarm.day) <= TOGETHER:
+            if _kind(first) == _kind(alarm) and abs(first.day - alarm.day) <= TOGETHER:
                 group.append(alarm)
                 break
         else:
             groups.append([alarm])
     return groups
+
+
+def _kind(alarm):
+    """What alarms must share to be told together: a project, and what they are about."""
+    measure, subject = alarm.series.measure, alarm.series.subject
+    if measure == MODEL_SHARE:
+        about = 'model'
+    elif measure in ('tool_errors', comparisons.TOOL_ERRORS):
+        about = 'tools'
+    elif measure in ('declined', 'interruptions'):
+        about = measure
+    else:
+        about = 'cost'
+    return subject.get('project'), about

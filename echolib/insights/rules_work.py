@@ -1,4 +1,6 @@
 """Rules about how the work goes: errors, interruptions, contexts that fill up, what got worse, how well files are understood."""
+from ..base.clock import day_name
+from . import regressions
 from .findings import NOTICE, WARNING, finding, share
 
 TOOL_CALLS, TOOL_RATE = 50, 0.2
@@ -23,7 +25,6 @@ _ACTIONS = {
 
 def got_worse(case):
     """What regressions found."""
-    from . import regressions
     for group in regressions.together(case.changes.alarms):
         first = group[0]
         subject = first.series.subject
@@ -33,14 +34,14 @@ def got_worse(case):
             words = '{0}: ' + words
         if subject.get('project'):
             words += ' in {%d}' % (len(names) - 1)
-        from ..base.clock import day_name
+        switch = first.series.measure == 'model_share'
+        others = sorted(set(alarm.series.label for alarm in group[1:]) - {first.series.label})
         yield finding(
-            'model-switch' if first.series.measure == 'model_share' else 'got-worse', WARNING,
-            '%s changed on %s' % (words[0].upper() + words[1:], day_name(first.day)) if first.series.measure == 'model_share'
-            else '%s got worse on %s' % (words[0].upper() + words[1:], day_name(first.day)),
+            'model-switch' if switch else 'got-worse', WARNING,
+            '%s %s on %s' % (words[0].upper() + words[1:], 'changed' if switch else 'got worse', day_name(first.day)),
             '%s before (%d sessions), %s since (%d sessions)%s' % (
                 _figure(first.before, first.series), first.before_sessions, _figure(first.after, first.series), first.after_sessions,
-                '; with it: ' + ', '.join(sorted(set(alarm.series.label for alarm in group[1:]))) if len(group) > 1 else ''),
+                '; with it: ' + ', '.join(others) if others else ''),
             'chance gives as much in at most %g of 100 histories, all comparisons counted in' % (100 * regressions.ALLOWED),
             _ACTIONS.get(first.series.measure, 'see what it is made of (trend-engine.py change)'), names, None, first.sessions,
             '%d and %d sessions' % (first.before_sessions, first.after_sessions))
