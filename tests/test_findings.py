@@ -44,7 +44,7 @@ def found(*sessions, **more):
                     cut=0, fast_cost=0, retries=0, cost=sum(v for k, v in tally.items() if '|cost_' in k), active=0, calls=4)
         base.update(signal)
         seen[number] = signals.Signals(**base)
-    case = findings.Case(Activity(rows, cells, clock.zone('UTC')), seen, more.get('changes', NO_CHANGES), more.get('mixes', []), more.get('models', {}))
+    case = findings.Case(Activity(rows, cells, clock.zone('UTC')), seen, more.get('changes', NO_CHANGES), more.get('mixes', []))
     return dict((one.code, one) for one in findings.find(case))
 
 
@@ -119,12 +119,14 @@ def test_names_with_braces_stay_as_they_are():
 
 
 def test_cheaper_model():
-    mix = whatif.Mix(OLD, 10, 1000, 20 * USD, 0, {'old': 20 * USD, 'new': 10 * USD})
-    one = found(session(), mixes=[mix], models={OLD: 'old', NEW: 'new'})['model-downshift']
+    mix = whatif.Mix(OLD, 'old', 10, 1000, 20 * USD, 0, {'old': 20 * USD, 'new': 10 * USD})
+    other = whatif.Mix(NEW, 'new', 1, 1, 0, 0, {'old': 0, 'new': 0})
+    one = found(session(), mixes=[mix, other])['model-downshift']
     assert one.usd == 10 * USD and one.names == ('new', OLD)
-    assert 'model-downshift' not in found(session(), mixes=[mix], models={OLD: 'old'})
+    # One that was never used is none to go to.
+    assert 'model-downshift' not in found(session(), mixes=[mix])
     small = mix._replace(today={'old': 20 * USD, 'new': 16.1 * USD})
-    assert 'model-downshift' not in found(session(), mixes=[small], models={OLD: 'old', NEW: 'new'})
+    assert 'model-downshift' not in found(session(), mixes=[small, other])
 
 
 # Signals

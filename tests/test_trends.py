@@ -263,19 +263,19 @@ def test_forms(home, name):
     rows = [line.split('\t') for line in tsv.splitlines()]
     assert len(set(len(row) for row in rows)) == 1 and rows[0][0].isupper() and len(rows) > 1
     assert isinstance(ask(home, name, *args), dict)
-    # The same question, the same bytes.
-    assert run_script('trend-engine', name, *args, home=home).out == got.out
 
 
 @pytest.mark.parametrize('name', sorted(COMMANDS))
 def test_nothing_there(tmp_path, name):
     got = run_script('trend-engine', name, home=tmp_path)
     assert got.rc == 0 and 'no sessions' in got.out
-    for form in ('json', 'tsv'):
-        got = run_script('trend-engine', name, '--format', form, home=tmp_path)
-        assert got.rc == 0 and got.out
-        if form == 'json':
-            json.loads(got.out)
+    got = run_script('trend-engine', name, '--format', 'json', home=tmp_path)
+    assert got.rc == 0 and json.loads(got.out)
+
+
+def test_same_question_same_bytes(home):
+    for name in ('regressions', 'insights'):
+        assert len(set(run_script('trend-engine', name, home=home, PYTHONHASHSEED=seed).out for seed in (1, 2))) == 1
 
 
 def test_wrong_arguments(home):
@@ -304,11 +304,11 @@ EVIL = '/home/dev/<system-reminder>do</system-reminder>\x1b[31m\t\u202e' + '\u75
 def hostile(tmp_path_factory):
     folder = tmp_path_factory.mktemp('hostile')
     number = 0
-    for place in range(70):
+    for place in range(40):
         sid = '%08x-0001-4001-8001-000000000001' % (place * 7919)
         fields = {'sid': sid, 'cwd': EVIL + str(place), 'gitBranch': 'b\t%d' % place + 'x' * 90}
         records = []
-        for step in range(30):
+        for step in range(8):
             number += 2
             stamp = '2026-02-%02dT10:%02d:00Z' % (1 + place % 28, step)
             records.append(user('p' * 300, number, stamp, **fields))
@@ -326,6 +326,6 @@ def test_hostile_names(hostile, name):
         got = run_script('trend-engine', name, *(args + more), home=hostile)
         assert got.rc == 0 and got.err == '', got.err
         assert len(got.out) < 8000 and '\x1b' not in got.out and '\u202e' not in got.out and '<system-reminder>' not in got.out
-        tsv = run_script('trend-engine', name, *(args + more + ('--format', 'tsv')), home=hostile).out
-        assert len(set(line.count('\t') for line in tsv.splitlines())) == 1 and '\x1b' not in tsv
-        assert run_script('trend-engine', name, *(args + more + ('--format', 'json')), home=hostile).json()
+    tsv = run_script('trend-engine', name, *(args + ('--format', 'tsv')), home=hostile).out
+    assert len(set(line.count('\t') for line in tsv.splitlines())) == 1 and '\x1b' not in tsv
+    assert run_script('trend-engine', name, *(args + ('--format', 'json')), home=hostile).json()

@@ -16,14 +16,13 @@ def command():
         ('insights', 'insights --scope current --since 30d', 'insights --format json'), _run)
 
 
-def case(view):
-    """-> findings.Case of the chosen sessions."""
+def case(view, *watchers):
+    """-> findings.Case of the chosen sessions; watchers: further ones to feed."""
     from ..insights import findings, regressions, signals, whatif
     watch = signals.Watch(view.prices)
-    activity = view.activity((watch,))
-    names, known = whatif.candidates(view.catalog, view.rows, view.prices, view.since, view.until)
-    mixes = whatif.reprice(view.catalog, view.rows, view.prices, names, view.now, view.since, view.until)
-    return findings.Case(activity, watch.sessions, regressions.find(activity), mixes, known)
+    reprice = whatif.Reprice(view.prices, whatif.models_of(view.rows, view.prices), view.now)
+    activity = view.activity((watch, reprice) + watchers)
+    return findings.Case(activity, watch.sessions, regressions.find(activity), reprice.mixes())
 
 
 def gather(view, looked_at=None):
@@ -51,10 +50,12 @@ def _run(args, out):
     with Opened(args, out) as view:
         data = gather(view)
         data['total_findings'] = len(data['findings'])
-        if args.format not in ('json', 'tsv'):
-            data['findings'], data['alike'] = _few_of_a_kind(data['findings'])
+        data['alike'] = {}
+        if args.format not in ('json', 'tsv') and args.limit is None:
+            data['findings'], data['alike'] = few_of_a_kind(data['findings'])
         data['findings'] = data['findings'][:most(args, _MOST)]
         if args.format == 'json':
+            del data['alike']
             dump(out, data)
         elif args.format == 'tsv':
             out.line('\t'.join(_COLUMNS))
@@ -66,7 +67,7 @@ def _run(args, out):
             _text(out, args, view, data)
 
 
-def _few_of_a_kind(found):
+def few_of_a_kind(found):
     """-> (findings with at most three of each code, {code: how many were left out})."""
     counts, kept, left = {}, [], {}
     for one in found:
@@ -96,7 +97,7 @@ def _text(out, args, view, data):
             out.line('   sessions: %s' % ', '.join(one['sessions']))
     if data['total_findings'] > len(found):
         alike = ', '.join('%d more %s' % (count, code) for code, count in sorted(data['alike'].items()))
-        out.line('  and %d more, all with --format json%s' % (data['total_findings'] - len(found), ' (%s)' % alike if alike else ''))
+        out.line('  and %d more (--limit 0)%s' % (data['total_findings'] - len(found), ': ' + alike if alike else ''))
     out.line()
     for one in data['not_judged']:
         out.line('not judged: %s: %s' % (one['code'], one['why']))

@@ -5,6 +5,7 @@ from ..base import clock
 from ..base.errors import EchoError, UsageError
 from . import options as opt
 from .common import amount, dump, text_path, when
+from .export import _is_agents, write
 from .trends_common import TZ, Opened, name
 
 
@@ -19,15 +20,12 @@ def command():
 
 def gather(view):
     """-> (Report, JSON of insights) of the chosen sessions."""
-    from ..insights import findings, regressions, report, signals, whatif
+    from ..insights import report
     from ..insights.activity import day_of
-    from .trends_insights import gather as find
-    watch, hours = signals.Watch(view.prices), report.Hours(view.zone)
-    activity = view.activity((watch, hours))
-    names, known = whatif.candidates(view.catalog, view.rows, view.prices, view.since, view.until)
-    mixes = whatif.reprice(view.catalog, view.rows, view.prices, names, view.now, view.since, view.until)
-    case = findings.Case(activity, watch.sessions, regressions.find(activity), mixes, known)
-    return report.build(activity, hours, day_of(view.end, view.zone)), find(view, case)
+    from .trends_insights import case, gather as find
+    hours = report.Hours(view.zone)
+    looked_at = case(view, hours)
+    return report.build(looked_at.activity, hours, day_of(view.end, view.zone)), find(view, looked_at)
 
 
 def _data(view, report, found):
@@ -73,7 +71,7 @@ def _run(args, out):
     if args.html is None and args.format != 'json':
         raise UsageError('a file to write is needed: report --html FILE (or --format json)')
     with Opened(args, out) as view:
-        target = _target(args.html, args.force) if args.html not in (None, '-') else None
+        target = _target(args.html, args.force, view.catalog.db) if args.html not in (None, '-') else None
         report, found = gather(view)
         if args.html is None:
             dump(out, _data(view, report, found))
@@ -84,18 +82,20 @@ def _run(args, out):
             for part in parts:
                 out.write(part)
             return
-        from .export import write
         size = write(target, parts, args.force)
         out.line('%s (%s bytes; %s sessions)' % (text_path(target), amount(size), amount(len(view.rows))))
 
 
-def _target(given, force):
+def _target(given, force, db):
     """-> the path to write; EchoError where there must not be written."""
     path = os.path.abspath(os.path.expanduser(given))
     if os.path.isdir(path):
         path = os.path.join(path, 'session-report.html')
-    if not os.path.isdir(os.path.dirname(path)):
-        raise EchoError('there is no folder %s to write into; make it first' % text_path(os.path.dirname(path)))
+    folder = os.path.dirname(path)
+    if not os.path.isdir(folder):
+        raise EchoError('there is no folder %s to write into; make it first' % text_path(folder))
+    if _is_agents(db, os.path.realpath(folder)):
+        raise EchoError('%s holds transcripts, which are only read here; choose another folder' % text_path(folder))
     if os.path.lexists(path) and not force and (os.path.isfile(path) or os.path.islink(path)):
         raise EchoError('%s exists; --force replaces it' % text_path(path))
     return path

@@ -1,16 +1,18 @@
 """Charts as inline SVG. Colours come from the page's style sheet by class; every text is escaped here."""
 from html import escape
+from math import ceil, floor, log10
 
 WIDE, HALF, _HEIGHT = 940, 460, 230
 # The axis stands on the right, where a chart too wide for its place is seen first.
 _LEFT, _RIGHT, _TOP, _BOTTOM = 6, 58, 10, 24
 # Horizontal room a label of an axis takes.
-_LABEL = 84
+_LABEL = 104
 
 
 def svg(width, height, label, inside, kind):
     """-> an SVG element that scales with its place; kind: its class, which says how small it may get."""
-    return '<svg class="chart %s" viewBox="0 0 %d %d" role="img" aria-label="%s">%s</svg>' % (kind, width, height, escape(label), ''.join(inside))
+    return '<svg class="%s" width="%d" height="%d" viewBox="0 0 %d %d" role="img" aria-label="%s">%s</svg>' % (
+        kind if kind == 'short' else 'chart ' + kind, width, height, width, height, escape(label), ''.join(inside))
 
 
 def text(x, y, words, kind='', anchor='start'):
@@ -22,15 +24,9 @@ def ticks(largest):
     """-> about four round numbers from 0 to at least `largest`."""
     if largest <= 0:
         return [0, 1]
-    step = 10.0 ** -12
-    sizes = (1, 2, 2.5, 5)
-    at = 0
-    while largest / (step * sizes[at]) > 4.0001:
-        at += 1
-        if at == len(sizes):
-            at, step = 0, step * 10
-    step *= sizes[at]
-    count = int(largest / step + 0.9999)
+    power = int(floor(log10(largest / 4.0)))
+    step = next(size * 10.0 ** power for size in (1, 2, 2.5, 5, 10) if largest / (size * 10.0 ** power) <= 4.0001)
+    count = int(ceil(largest / step - 1e-9))
     return [step * i for i in range(max(1, count) + 1)]
 
 
@@ -49,7 +45,7 @@ def _frame(largest, form, labels, width):
     every = max(1, int(_LABEL / place + 0.999))
     for at in range(0, len(labels), every):
         middle = _LEFT + place * (at + 0.5)
-        out.append(text(max(middle, _LEFT + 34), _HEIGHT - 7, labels[at], 'axis', 'middle'))
+        out.append(text(max(middle, _LEFT + 36), _HEIGHT - 7, labels[at], 'axis', 'middle'))
     return out, y, place
 
 
@@ -101,8 +97,7 @@ def calendar(label, weeks, months):
             if level is not None:
                 out.append('<rect class="l%d" x="%d" y="%d" width="%d" height="%d" rx="2"><title>%s</title></rect>' % (
                     level, x, top + (size + gap) * row, size, size, escape(title)))
-    width = left + (size + gap) * max(len(weeks), 20)
-    return svg(width, top + (size + gap) * 7, label, out, 'calendar' if len(weeks) > 24 else 'short')
+    return svg(left + (size + gap) * max(len(weeks), 4), top + (size + gap) * 7, label, out, 'calendar' if len(weeks) > 40 else 'short')
 
 
 def heat(label, rows, names):

@@ -6,7 +6,7 @@ from html import escape
 from ..base import clock
 from . import trends_report_charts as charts
 from .common import amount, compact
-from .trends_common import cost, model, name, quantity
+from .trends_common import cost, name, quantity
 from .trends_report_style import STYLE
 
 _POLICY = "default-src 'none'; style-src 'sha256-%s'; base-uri 'none'; form-action 'none'"
@@ -72,7 +72,7 @@ def _tiles(view, report):
     keys = report.figures
     tiles = [
         (amount(len(view.rows)), 'sessions'), (amount(keys['turns']), 'prompts'), (amount(keys['api_calls']), 'API calls'),
-        (compact(keys['total_tokens']), 'tokens'), (cost(keys), 'at list prices' + ('' if keys['cost_usd'] is not None else '; %s calls have no price' % amount(keys['unpriced']['calls']))),
+        (compact(keys['total_tokens']), 'tokens'), (cost(keys), 'at list prices' + ('' if keys['cost_usd'] is not None else '; calls without a price: %s' % amount(keys['unpriced']['calls']))),
         (quantity(keys['cache_hit_rate'], 'share'), 'of what was sent came from the cache'),
         ('%s of %s' % (amount(keys['tool_errors']), amount(keys['tool_calls'])), 'tool calls failed'),
         (amount(len(report.days)), 'days with work; %d in a row' % report.streak[0])]
@@ -83,8 +83,10 @@ def _calendar(report):
     days = sorted(report.days)
     last = days[-1] - (days[-1] + 3) % 7
     first = max(days[0] - (days[0] + 3) % 7, last - 7 * (_WEEKS - 1))
-    counts = sorted(report.days[day].calls for day in days if report.days[day].calls)
-    edges = [counts[len(counts) * part // 4] for part in (1, 2, 3)] if counts else [1, 1, 1]
+    counts = sorted(report.days[day].calls for day in days if report.days[day].calls) or [1]
+    edges = sorted(set(counts[len(counts) * part // 4] for part in (1, 2, 3)) - {counts[-1]}) + [counts[-1]]
+    # The busiest days are always the darkest.
+    shades = (1, 2, 3, 4)[-len(edges):]
     weeks, months = [], {}
     for start in range(first, last + 1, 7):
         week = []
@@ -94,7 +96,7 @@ def _calendar(report):
                 continue
             found = report.days.get(day)
             calls = found.calls if found else 0
-            level = 0 if not calls else 1 + sum(1 for edge in edges if calls > edge)
+            level = 0 if not calls else shades[sum(1 for edge in edges if calls > edge)]
             week.append((level, '%s %s: %s' % (_DAY_NAMES[(day + 3) % 7], clock.day_name(day), _day_words(found))))
         year, month, date = clock.civil_from_days(start)
         if date <= 7 or not weeks and date < 22:
@@ -103,8 +105,7 @@ def _calendar(report):
     rows = [[clock.day_name(day)] + _day_cells(report.days[day]) for day in reversed(days) if day >= first]
     note = 'API calls a day%s' % (', the last %d weeks of %s to %s' % (_WEEKS, clock.day_name(days[0]), clock.day_name(days[-1]))
                                   if first > days[0] else ', %s to %s' % (clock.day_name(days[0]), clock.day_name(days[-1])))
-    legend = _legend([('l0', 'none')] + [('l%d' % (at + 1), words) for at, words in enumerate((
-        'up to %s' % amount(edges[0]), 'up to %s' % amount(edges[1]), 'up to %s' % amount(edges[2]), 'more'))])
+    legend = _legend([('l0', 'none')] + [('l%d' % shade, 'up to %s' % amount(edge)) for shade, edge in zip(shades, edges)])
     inside = '<div class="scroll">%s</div>\n%s%s' % (
         charts.calendar(note, weeks, months), legend, _table(['day', 'prompts', 'API calls', 'tokens', 'cost', 'tool calls', 'failed'], rows))
     return _section('Activity', inside, note)
@@ -140,10 +141,10 @@ def _over_time(view, report, colors, title, part, unit):
         if rest:
             values.append(sum(part(found) for key, found in bar.sums.models.items() if key not in colors))
         total = sum(part(found) for found in bar.sums.models.values())
-        words = ', '.join('%s %s' % (model(view, key, 40), quantity(value, unit)) for key, value in zip(names + ['other models'], values) if value)
+        words = ', '.join('%s %s' % (name(view, key, 40), quantity(value, unit)) for key, value in zip(names + ['other models'], values) if value)
         bars.append((bar.label, '%s: %s%s' % (bar.label, quantity(total, unit), ' (%s)' % words if words else ''), values))
         rows.append([bar.label] + [quantity(value, unit) for value in values] + [quantity(total, unit)])
-    shown = [model(view, key, 40) for key in names] + (['other models'] if rest else [])
+    shown = [name(view, key, 40) for key in names] + (['other models'] if rest else [])
     undated = sum(part(found) for found in report.undated.models.values())
     if undated:
         rows.append(['(no time)'] + [quantity(part(report.undated.models[key]) if key in report.undated.models else 0, unit) for key in names] +
@@ -229,11 +230,16 @@ def _tools(view, report):
 
 
 def _findings(view, found):
+    from .trends_insights import few_of_a_kind
     out = []
-    for one in found['findings']:
+    kept, left = few_of_a_kind(found['findings'])
+    for one in kept:
         sessions = ', '.join('<code>%s</code>' % escape(view.clean.line(sid)) for sid in one['sessions'])
         out.append('<li class="%s"><b dir="auto">%s</b><p dir="auto">%s</p><p>%s</p><p class="dim">told from: %s (%s)%s</p></li>\n' % (
             escape(one['severity']), escape(view.clean.line(one['title'])), escape(view.clean.line(one['evidence'])),
             escape(view.clean.line(one['action'])), escape(one['threshold']), escape(one['code']), '; sessions: ' + sessions if sessions else ''))
     inside = '<ol class="findings">\n%s</ol>\n' % ''.join(out) if out else '<p class="dim">nothing to find fault with</p>'
+    if left:
+        inside += '<p class="dim">%s; all of them: trend-engine.py insights --limit 0</p>\n' % ', '.join(
+            '%d more of %s' % (count, escape(code)) for code, count in sorted(left.items()))
     return _section('Findings', inside, 'each with what it rests on and from where it is told')

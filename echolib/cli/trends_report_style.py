@@ -27,8 +27,9 @@ p { margin: .25rem 0; } .dim { color: var(--dim); font-size: .88rem; }
 section { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: .9rem 1rem 1rem; margin: 0 0 .9rem; }
 .pair { display: grid; grid-template-columns: 1fr 1fr; gap: 0 .9rem; } .pair section { min-width: 0; }
 .scroll { overflow-x: auto; margin: .5rem 0 .25rem; direction: rtl; } .scroll > * { direction: ltr; }
-svg.chart { display: block; width: 100%%; height: auto; font: 13px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif; }
-svg.wide { min-width: 44rem; } svg.half { min-width: 20rem; } svg.calendar { min-width: 46rem; } svg.short { max-width: 30rem; margin-right: auto; }
+svg.chart, svg.short { display: block; font: 13px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif; }
+svg.chart { width: 100%%; height: auto; } svg.short { margin-right: auto; font-size: 11px; }
+svg.wide { min-width: 44rem; } svg.half { min-width: 20rem; } svg.calendar { min-width: 46rem; }
 svg text { fill: var(--text); } svg .axis { fill: var(--dim); } svg .grid { stroke: var(--grid); stroke-width: 1; }
 svg .stroke { fill: none; stroke: var(--s0); stroke-width: 2; }
 .s0 { fill: var(--s0); background: var(--s0); } .s1 { fill: var(--s1); background: var(--s1); } .s2 { fill: var(--s2); background: var(--s2); }

@@ -20,24 +20,28 @@ def command():
 def gather(args, view):
     """-> the JSON object."""
     from ..insights import whatif
+    from ..insights.activity import histories
     from ..pricing import usd
-    table = view.prices
-    names, known = whatif.candidates(view.catalog, view.rows, table, view.since, view.until)
-    used = list(names)
+    table, asked = view.prices, []
     for name in args.to:
         found = table.canonical(name)
         if found is None:
             raise UsageError("no price for a model '%s'; names are those of the logs, prices can be added in pricing.json" % name)
-        if found not in names:
-            names.append(found)
+        asked.append(found)
+    usual = [name for name in whatif.USUAL if table.canonical(name) == name]
+    reprice = whatif.Reprice(table, whatif.models_of(view.rows, table).union(asked, usual), view.now)
+    for row, facts in histories(view.catalog, view.rows, view.since, view.until):
+        reprice(row, facts)
+    mixes = reprice.mixes()
+    used = whatif.used(mixes)
+    names = used + [name for name in asked if name not in used]
     if len(names) < 2:
-        names.extend(name for name in whatif.USUAL if name not in names and table.canonical(name) == name)
-    mixes = whatif.reprice(view.catalog, view.rows, table, names, view.now, view.since, view.until)
+        names.extend(name for name in usual if name not in names)
     data = dict(view.head(), models=[], candidates=names, used=used)
     single = dict((name, 0) for name in names)
     base = actual = left = 0
     for mix in mixes:
-        own = known.get(mix.model if mix.model != 'unknown' else '')
+        own = mix.own
         one = {'model': view.clean(mix.model), 'canonical': own, 'api_calls': mix.calls, 'total_tokens': mix.tokens,
                'known_cost_usd': usd(mix.cost), 'unpriced_calls': mix.unpriced,
                'today_usd': usd(mix.today[own]) if own in mix.today else None, 'others': []}
@@ -49,7 +53,7 @@ def gather(args, view):
             actual += mix.cost
             for name in names:
                 single[name] += mix.today[name]
-        for name in sorted(mix.today, key=lambda n: (mix.today[n], n)):
+        for name in sorted(names, key=lambda n: (mix.today[n], n)):
             if name != own:
                 one['others'].append({'model': name, 'cost_usd': usd(mix.today[name]), 'ratio': mix.today[name] / float(mix.today[own])
                                       if own in mix.today and mix.today[own] else None})

@@ -179,7 +179,10 @@ class Searcher(object):
                 terms = list(query.terms)
                 terms[unknown[0]] = (term._replace(text=better, words=(better,), other=(), literal=''),)
                 yield query._replace(terms=terms), 'nothing holds %s; showing results for %s' % (term.text, better)
-        joined = [tuple(t._replace(other=t.other + ((''.join(t.words),),)) if len(t.words) > 1 and is_ascii(''.join(t.words)) else t
+        bare = [t[0].words[0] for t in query.terms if len(t) == 1 and not (t[0].quoted or t[0].prefix) and len(t[0].words) == 1]
+        whole = ''.join(bare) if 1 < len(bare) == len(query.terms) else ''
+        joined = [tuple(t._replace(other=t.other + ((whole or ''.join(t.words),),))
+                        if (whole or len(t.words) > 1) and is_ascii(whole or ''.join(t.words)) else t
                         for t in alternatives) for alternatives in query.terms]
         if joined != query.terms:
             yield query._replace(terms=joined), 'found written as one word'
@@ -261,7 +264,7 @@ class Searcher(object):
             counts.append(count)
         sessions = [set(count) for count in counts]
         answering = set().union(*sessions)
-        if not answering:
+        if not answering and not query.dates:
             return Answer([], 0, False, self.notes)
         for number, size in self.db.execute('select id, msg_count from sessions where readable = 1'):
             sizes[number] = size or 1
@@ -276,6 +279,7 @@ class Searcher(object):
         chosen -= set(copies)
         days = set(d for d in self._on_days(query.dates, options) if d[1] not in barred.get((PROSE, d[0]), ())) if query.dates else set()
         chosen |= days
+        answering |= self._sessions({(PROSE, shard): sorted(n for s, n in days if s == shard) for shard in range(len(self.shards))})
         first = sorted(chosen, key=lambda d: (-ranks.get(d, 0.0), -question.score_unread(*d), d))
         self._load(first)
         scores, held = {}, {}
@@ -607,7 +611,10 @@ class Searcher(object):
         return chosen
 
     def _of_files(self, shard, lists, options, answering):
-        """-> set of ids: of each file (the newest, where there are many) the last documents that hold all terms, or any."""
+        """-> set of ids: what holds all terms and, where that is much, or too little, the last documents of each file (of the
+        newest files, where there are many) that do, or hold any."""
+        whole = set(lists[0]).intersection(*lists[1:])
+        out = whole if len(whole) <= 4 * _CANDIDATES else set()
         files, most = {}, 3 * (options.per_session or options.limit)
         for i, ids in enumerate(lists):
             for _, _, file, inside in self._by_file(shard, ids):
@@ -617,10 +624,9 @@ class Searcher(object):
         if len(names) * most > 4 * _CANDIDATES:
             last = dict(self.db.execute('select id, last from files'))
             names.sort(key=lambda f: (-len(files[f]), -(last.get(f) or 0), f))
-        out = set()
         for file in names[:max(2 * options.limit, 4 * _CANDIDATES // most)]:
             parts = files[file]
-            good = sorted(set(parts[0]).intersection(*list(parts.values())[1:]))[-most:] if len(parts) == len(lists) else []
+            good = [n for n in parts[0] if n in whole][-most:] if 0 in parts else []
             out.update(good)
             if len(good) < most:
                 out.update(n for inside in parts.values() for n in inside[-most:])

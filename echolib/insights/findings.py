@@ -21,10 +21,10 @@ def finding(code, severity, title, evidence, threshold, action, names=(), usd=No
 
 
 class Case(object):
-    """What rules look at: activity, signals {row id: Signals}, regressions.Findings, the price table, mixes (see whatif)."""
+    """What rules look at: activity, signals {row id: Signals}, regressions.Findings, mixes (see whatif)."""
 
-    def __init__(self, activity, signals, changes, mixes, models):
-        self.activity, self.signals, self.changes, self.mixes, self.models = activity, signals, changes, mixes, models
+    def __init__(self, activity, signals, changes, mixes):
+        self.activity, self.signals, self.changes, self.mixes = activity, signals, changes, mixes
         self.rows = activity.rows
         self.total = measures.sums(activity.total())
         self.skipped = []

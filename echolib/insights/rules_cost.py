@@ -92,11 +92,10 @@ def context_tax(case):
 
 def downshift(case):
     """A model in use that would have done the same tokens much cheaper."""
-    by_target = {}
+    by_target, used = {}, set(mix.own for mix in case.mixes)
     for mix in case.mixes:
-        own = case.models.get(mix.model)
-        base = mix.today.get(own)
-        others = [(cost, name) for name, cost in mix.today.items() if name != own and name in case.models.values()]
+        base = mix.today.get(mix.own)
+        others = [(cost, name) for name, cost in mix.today.items() if name != mix.own and name in used]
         if not base or not others:
             continue
         cost, name = min(others)
