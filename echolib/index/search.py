@@ -554,7 +554,7 @@ class Searcher(object):
         best: of the answering sessions those that come first.
         """
         parts = [alternatives_expression(a) for a in query.terms]
-        # Messages that hold every word come before sessions that hold them here and there.
+        # What holds every word comes first, so that is often enough.
         rounds = [(' OR ', best)] + ([(' OR ', answering)] if len(best) < len(answering) else [])
         if best and not query.question and len(parts) > 1 and len(best) == len(answering):
             rounds.insert(0, (' AND ', best))
@@ -643,11 +643,14 @@ class Searcher(object):
             session = self.session_of(self._file(shard, number))
             if session not in answering:
                 continue
-            weight = sum(w for w, docs in zip(weights, found) if any(_holds(docs.get((t, shard), ()), number) for t in (PROSE, TOOLS)))
+            held = [w for w, docs in zip(weights, found) if any(_holds(docs.get((t, shard), ()), number) for t in (PROSE, TOOLS))]
+            weight = sum(held)
             doc = self._doc(shard, number)
             score = ranks.get((shard, number))
             score = (weight * 0.1 if score is None else weight + score) * (_WEIGHTS.get(doc[5], 0.3) if doc else 1.0)
-            rows.append([(session in options.behind, -depth.get(session, 0)), score, shard, number, session, doc[6] or 0 if doc else 0])
+            # A message that holds every word comes before sessions that hold them here and there.
+            apart = len(held) < len(found) or doc is None or doc[5] >= schema.TOOL_KINDS
+            rows.append([(session in options.behind, -depth.get(session, 0), apart), score, shard, number, session, doc[6] or 0 if doc else 0])
         newest = max([r[5] for r in rows] or [0])
         for row in rows:
             if newest and row[5]:
