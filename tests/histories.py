@@ -6,7 +6,7 @@ from echolib import analysis
 from echolib.base import clock
 from echolib.insights.activity import Activity, Cell
 
-Row = namedtuple('Row', 'id sid project agent branch version modified title first_prompt machine')
+Row = namedtuple('Row', 'id sid project agent branch version modified title first_prompt machine readable')
 
 OLD, NEW = 'claude-sonnet-4-5-20250929', 'claude-opus-4-5-20251101'
 # USD per million tokens of the price table, in the order of the buckets.
@@ -44,7 +44,7 @@ def history(seed, days=90, projects=4, sessions=1.0, changes=(), alike=0.0, drif
             rate = sessions * (1 + drift * day / days) * (0.3 if day % 7 > 4 else 1.0)
             for _ in range(_poisson(rng, rate)):
                 mood = alike * mood + (1 - alike * alike) ** 0.5 * rng.gauss(0, 1)
-                row = Row(len(rows) + 1, '%08x-0000' % (seed * 100000 + len(rows)), name, 'claude', 'main', '2.1.112', 0, '', '', 0)
+                row = Row(len(rows) + 1, '%08x-0000' % (seed * 100000 + len(rows)), name, 'claude', 'main', '2.1.112', 0, '', '', 0, 1)
                 rows.append(row)
                 active = [c for c in changes if day >= c.day and c.project in (None, name)]
                 cells.append(Cell(row.id, FIRST + day, (FIRST + day) * 86400000 + rng.randrange(86400000),

@@ -36,7 +36,7 @@ def found(*sessions, **more):
     rows, cells, seen = [], [], {}
     for number, (tally, fields, signal) in enumerate(sessions, 1):
         fields = dict(fields)
-        row = _Row(number, '%08x' % number, fields.pop('project'), 'claude', 'main', fields.pop('version', '2.1.112'), 0, '', '', fields.pop('machine', 0))
+        row = _Row(number, '%08x' % number, fields.pop('project'), 'claude', 'main', fields.pop('version', '2.1.112'), 0, '', '', fields.pop('machine', 0), 1)
         row.__dict__.update(fields)
         rows.append(row)
         cells.append(Cell(number, FIRST + number, 0, tally))
@@ -145,7 +145,7 @@ def tool(minute, status, name='Bash'):
 
 def look(*facts):
     watch = signals.Watch(pricing.load())
-    watch(Row(1, 's', 'p', 'claude', '', '', 0, '', '', 0), list(facts))
+    watch(Row(1, 's', 'p', 'claude', '', '', 0, '', '', 0, 1), list(facts))
     return watch.sessions[1]
 
 

@@ -42,11 +42,13 @@ def gather(args, view, activity=None):
     else:
         day, chance, found = best_day(works, args.metric)
     data.update(at=view.day(day), at_given=bool(args.at), at_chance=chance, at_found=found)
-    if day is None:
+    span = activity.days()
+    if day is None or span is None:
+        data['at'] = ''
         return dict(data, before=None, after=None, change=None, ratio=None, parts=[])
     # Without --until the work itself ends the time: days on which nothing was done yet are no days of less work.
-    end = day_of(view.end - 1, view.zone) + 1 if view.until is not None else activity.days()[1] + 1
-    start = activity.days()[0] if view.since is None else day_of(view.since, view.zone)
+    end = day_of(view.end - 1, view.zone) + 1 if view.until is not None else span[1] + 1
+    start = span[0] if view.since is None else day_of(view.since, view.zone)
     return split(view, works, args.metric, max(start, day - args.days) if args.days else start, day,
                  min(end, day + args.days) if args.days else end, data)
 

@@ -8,7 +8,10 @@ TZ = opt.option('--tz', 'text', None, "zone of the days: UTC, +02:00, Europe/Ber
 
 
 class Opened(object):
-    """An opened view whose days are those of --tz. rows: the chosen sessions, newest first."""
+    """An opened view whose days are those of --tz.
+
+    rows: the chosen sessions, newest first, and ledgers, which count and are none; sessions: how many there are.
+    """
 
     def __init__(self, args, out):
         from ..index.build import load_price
@@ -23,7 +26,8 @@ class Opened(object):
             self.until = clock.parse_bound(until, self.zone, now, end=True) if until else None
             self.which = self.asked.which = self.asked.which._replace(since=self.since, until=self.until)
             self.catalog = self.asked.catalog
-            self.rows = self.asked.rows()
+            self.rows = self.asked.counted()
+            self.sessions = sum(1 for row in self.rows if row.readable == 1)
             self.clean = Cleaner(args)
             self.price = load_price(self.asked.view.store.folder)
             self.prices = load(self.asked.view.store.folder)
@@ -49,7 +53,7 @@ class Opened(object):
 
     def head(self):
         """-> what every JSON answer says of its selection."""
-        return {'tz': self.zone.name, 'since': iso(self.since) or None, 'until': iso(self.until) or None, 'sessions': len(self.rows),
+        return {'tz': self.zone.name, 'since': iso(self.since) or None, 'until': iso(self.until) or None, 'sessions': self.sessions,
                 'prices_as_of': self.prices.as_of, 'index': self.asked.index_state()}
 
     def short(self, number):

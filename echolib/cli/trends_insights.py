@@ -86,7 +86,7 @@ def _text(out, args, view, data):
     found = data['findings']
     out.line('%s in %s sessions' % (
         'nothing to find fault with' if not found else '%d finding%s' % (data['total_findings'], '' if data['total_findings'] == 1 else 's'),
-        amount(len(view.rows))))
+        amount(view.sessions)))
     for number, one in enumerate(found, 1):
         out.line()
         out.line('%d. %s: %s' % (number, one['severity'], one['title']))

@@ -83,27 +83,31 @@ def _text(out, args, view, data):
                 data['lookback'] + 1, args.unit, 4 * data['lookback'] + 4))
         return
     skipped = len(rows) - 30
-    out.line('%-11s sessions prompts   calls  tokens  output        cost  $/prompt  failed  cached' % args.unit)
+    out.line('%-11s sessions prompts   calls  tokens  output        cost    $/prompt  failed  cached' % args.unit)
     if skipped > 0:
         out.line('  %d earlier ones (--format tsv)' % skipped)
     for row in rows[-30:]:
-        out.line(('%-11s %8s %7s %7s %7s %7s %11s %9s %7s %7s  %s' % (
+        out.line(('%-11s %8s %7s %7s %7s %7s %11s %11s %7s %7s  %s' % (
             row['key'], amount(row['sessions']), amount(row['turns']), amount(row['api_calls']), compact(row['total_tokens']),
-            compact(row['tokens']['output']), cost(row), quantity(row['cost_per_prompt_usd'], 'usd'),
+            compact(row['tokens']['output']), cost(row), _per_prompt(row),
             quantity(row['tool_error_rate'], 'share'), quantity(row['cache_hit_rate'], 'share'), _STATES[row['state']])).rstrip())
         if row['cost_usd'] is None and row is rows[-1]:
             out.line('  cost: %s' % money(row))
     current = data['current']
     out.line()
-    if current['unfinished']:
+    earlier = any(one['of'] for one in current['against'].values())
+    if not earlier:
+        out.line('nothing earlier to compare %s with' % current['key'])
+    elif current['unfinished']:
         end = when(view.end, view.now, view.zone)
         out.line('%s so far (to %s) against the same part of the %s before' % (current['key'], end, _number(data, current)))
     else:
         out.line('%s against the %s before' % (current['key'], _number(data, current)))
-    out.line('  %-21s %10s %10s  %s' % ('', 'now', 'middle', 'change'))
+    if earlier:
+        out.line('  %-21s %10s %10s  %s' % ('', 'now', 'middle', 'change'))
     for key, one in current['against'].items():
         label, unit = LABELS[key]
-        if not one['value'] and not one['median']:
+        if not earlier or not one['value'] and not one['median']:
             continue
         place = 'more than %d of %d' % (one['above'], one['of']) if one['above'] is not None and one['of'] else ''
         out.line(('  %-21s %10s %10s  %-9s %s' % (
@@ -127,6 +131,12 @@ def _text(out, args, view, data):
             out.line('  %s%s: %s' % (word, few, ', '.join(labels)))
     out.line()
     out.line('Why it changed: trend-engine.py change. What got worse: trend-engine.py regressions')
+
+
+def _per_prompt(row):
+    """The cost of a prompt, at least what is known of it."""
+    known = quantity(row['known_cost_usd'] / row['turns'], 'usd') if row['turns'] else '-'
+    return known if row['cost_usd'] is not None or not row['turns'] else '>= ' + known
 
 
 def _number(data, current):

@@ -44,10 +44,12 @@ def gather(args, view, activity=None):
 def small_projects(activity):
     """-> list of projects with too few sessions and days to judge any change in them: {project, sessions, days}."""
     from ..insights import shifts
+    from ..insights.activity import is_session, project_of
     counts = {}
     for cell in activity.cells:
-        if cell.day is not None:
-            have = counts.setdefault(activity.rows[cell.session].project or '(unknown)', (set(), set(), set()))
+        row = activity.rows[cell.session]
+        if cell.day is not None and is_session(row):
+            have = counts.setdefault(project_of(row), (set(), set(), set()))
             have[0].add(cell.session)
             have[1].add(cell.day)
             have[2].add((cell.session, cell.day))
@@ -138,7 +140,7 @@ def _text(out, args, view, data):
     for one in data['alarms']:
         events.setdefault(one['event'], []).append(one)
     head = '%s sessions from %s to %s, %s comparisons' % (
-        amount(len(view.rows)), data['first'] or '-', data['last'] or '-', amount(data['compared']))
+        amount(view.sessions), data['first'] or '-', data['last'] or '-', amount(data['compared']))
     if events:
         out.line('%d change%s for the worse or of the model in %s' % (len(events), '' if len(events) == 1 else 's', head))
     else:

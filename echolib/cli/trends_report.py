@@ -83,7 +83,7 @@ def _run(args, out):
                 out.write(part)
             return
         size = write(target, parts, args.force)
-        out.line('%s (%s bytes; %s sessions)' % (text_path(target), amount(size), amount(len(view.rows))))
+        out.line('%s (%s bytes; %s sessions)' % (text_path(target), amount(size), amount(view.sessions)))
 
 
 def _target(given, force, db):

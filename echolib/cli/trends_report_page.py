@@ -50,6 +50,12 @@ def _table(heads, rows, summary='Table'):
     return '<details><summary>%s</summary>%s</details>\n' % (escape(summary), _open_table(heads, rows))
 
 
+def _rows(heads, rows, most):
+    """A table of the first rows, the others folded below it."""
+    rest = _table(heads, rows[most:], '%d more' % (len(rows) - most)) if len(rows) > most else ''
+    return _open_table(heads, rows[:most]) + rest
+
+
 def _open_table(heads, rows):
     out = ['<div class="hold"><table><thead><tr>']
     out.extend('<th scope="col"%s>%s</th>' % (' class="name"' if at == 0 else '', escape(head)) for at, head in enumerate(heads))
@@ -71,8 +77,9 @@ def _open_table(heads, rows):
 def _tiles(view, report):
     keys = report.figures
     tiles = [
-        (amount(len(view.rows)), 'sessions'), (amount(keys['turns']), 'prompts'), (amount(keys['api_calls']), 'API calls'),
-        (compact(keys['total_tokens']), 'tokens'), (cost(keys), 'at list prices' + ('' if keys['cost_usd'] is not None else '; calls without a price: %s' % amount(keys['unpriced']['calls']))),
+        (amount(view.sessions), 'sessions'), (amount(keys['turns']), 'prompts'), (amount(keys['api_calls']), 'API calls'),
+        (compact(keys['total_tokens']), 'tokens'), (cost(keys), 'at list prices' + (
+            '' if keys['cost_usd'] is not None else '; calls without a price: %s' % amount(keys['unpriced']['calls']))),
         (quantity(keys['cache_hit_rate'], 'share'), 'of what was sent came from the cache'),
         ('%s of %s' % (amount(keys['tool_errors']), amount(keys['tool_calls'])), 'tool calls failed'),
         (amount(len(report.days)), 'days with work; %d in a row' % report.streak[0])]
@@ -210,7 +217,7 @@ def _projects(view, report):
             compact(keys['total_tokens']), quantity(keys['tool_error_rate'], 'share')])
     heads = ['project', 'cost', '', 'sessions', 'prompts', 'API calls', 'tokens', 'tools fail']
     note = '%d with work' % len(themes) + ('; * some calls have no price' if any(t.keys['cost_usd'] is None for t in themes) else '')
-    inside = _open_table(heads, rows[:_PROJECTS]) + (_table(heads, rows[_PROJECTS:], '%d more' % (len(rows) - _PROJECTS)) if len(rows) > _PROJECTS else '')
+    inside = _rows(heads, rows, _PROJECTS)
     return _section('Projects', inside if rows else '<p class="dim">none</p>', note)
 
 
@@ -224,7 +231,7 @@ def _tools(view, report):
                      (charts.bar(rate or 0.0, 'bad'),), quantity(rate, 'share') + (' (few)' if keys['calls'] < 20 else ''), amount(keys['declined']),
                      amount(len(theme.sessions))])
     heads = ['tool', 'calls', '', 'failed', 'share that fails', '', 'declined', 'sessions']
-    inside = _open_table(heads, rows[:_TOOLS]) + (_table(heads, rows[_TOOLS:], '%d more' % (len(rows) - _TOOLS)) if len(rows) > _TOOLS else '')
+    inside = _rows(heads, rows, _TOOLS)
     note = '%s calls, %s failed, %s declined' % tuple(amount(report.figures[key]) for key in ('tool_calls', 'tool_errors', 'declined'))
     return _section('Tools', inside if rows else '<p class="dim">none</p>', note)
 

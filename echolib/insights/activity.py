@@ -12,6 +12,7 @@ from ..base import clock
 # or None; tally: see analysis.
 Cell = namedtuple('Cell', 'session day first tally')
 
+NO_PROJECT = '(no project)'
 # Sessions whose facts are held at a time.
 _BATCH = 200
 _QUARTER = 900000
@@ -73,6 +74,16 @@ def load(catalog, rows, zone, since=None, until=None, price=None, watchers=()):
         for watch in watchers:
             watch(row, facts)
     return Activity(rows, cells, zone)
+
+
+def is_session(row):
+    """False for a ledger, whose calls count though nothing tells which session they were made in."""
+    return row.readable == 1
+
+
+def project_of(row):
+    """-> the name under which a row's work is told, as in stats."""
+    return row.project if is_session(row) and row.project else NO_PROJECT
 
 
 def day_of(ms, zone, known=None):

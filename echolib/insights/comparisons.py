@@ -2,6 +2,7 @@
 from collections import namedtuple
 
 from . import measures, shifts
+from .activity import is_session, project_of
 from .shifts import Unit
 
 # subject: what the series is of: {'project', 'tool', 'model'} as far as named; measure: key of measures or one of the
@@ -28,10 +29,10 @@ class Work(object):
         self.day, self.session, self.project, self.sums = day, session, project, found
 
 
-def works(activity):
-    """-> list of Work of an Activity's dated cells, in order of time."""
-    return [Work(cell.day, cell.session, activity.rows[cell.session].project or '(unknown)', measures.sums(cell.tally))
-            for cell in activity.cells if cell.day is not None]
+def works(activity, ledgers=True):
+    """-> list of Work of an Activity's dated cells, in order of time. ledgers: with what belongs to no session."""
+    return [Work(cell.day, cell.session, project_of(activity.rows[cell.session]), measures.sums(cell.tally))
+            for cell in activity.cells if cell.day is not None and (ledgers or is_session(activity.rows[cell.session]))]
 
 
 def of_projects(found):

@@ -2,7 +2,7 @@
 from collections import namedtuple
 
 from . import comparisons, periods, regressions, signals, themes
-from .activity import Activity, day_of, load
+from .activity import Activity, day_of, is_session, load
 from .measures import sums
 
 # week: periods.Side of the week; sides: it and those before, oldest first; activity: its cells; all: the cells up to its end;
@@ -31,7 +31,7 @@ def digest(catalog, rows, which, zone, end, price, table):
     works = comparisons.works(everything)
     before = [work for work in works if first - 7 <= work.day < first - 7 + (last - first)]
     now = [work for work in works if first <= work.day < last]
-    return Digest(sides[-1], sides, week, everything, watch.sessions, sum(s.active for s in watch.sessions.values()),
+    return Digest(sides[-1], sides, week, everything, watch.sessions, sum(s.active for number, s in watch.sessions.items() if is_session(week.rows[number])),
                   _new(works, first), regressions.find(everything), last - first, (before, now))
 
 
@@ -68,6 +68,8 @@ def sessions(found):
     """-> [(row, Sums, Signals)] of the week's sessions, the most expensive first."""
     tallies = {}
     for cell in found.activity.cells:
+        if not is_session(found.activity.rows[cell.session]):
+            continue
         tally = tallies.setdefault(cell.session, {})
         for name, amount in cell.tally.items():
             tally[name] = tally.get(name, 0) + amount

@@ -6,6 +6,7 @@ yields nothing and says so with Case.small.
 from collections import namedtuple
 
 from . import measures
+from .activity import is_session, project_of
 
 WARNING, NOTICE = 'warning', 'notice'
 
@@ -24,18 +25,21 @@ class Case(object):
     """What rules look at: activity, signals {row id: Signals}, regressions.Findings, mixes (see whatif)."""
 
     def __init__(self, activity, signals, changes, mixes):
+        signals = dict((number, found) for number, found in signals.items() if is_session(activity.rows[number]))
         self.activity, self.signals, self.changes, self.mixes = activity, signals, changes, mixes
         self.rows = activity.rows
         self.total = measures.sums(activity.total())
         self.skipped = []
         tallies, by_project = {}, {}
         for cell in activity.cells:
+            if not is_session(self.rows[cell.session]):
+                continue
             have = tallies.setdefault(cell.session, {})
             for name, amount in cell.tally.items():
                 have[name] = have.get(name, 0) + amount
         self.sessions = dict((number, measures.sums(tally)) for number, tally in tallies.items())
         for number in self.sessions:
-            by_project.setdefault(self.rows[number].project or '(unknown)', []).append(number)
+            by_project.setdefault(project_of(self.rows[number]), []).append(number)
         # {project: row ids of its sessions}, projects with most spent first.
         self.projects = by_project
         self.order = sorted(by_project, key=lambda p: (-self.cost(by_project[p]), p))

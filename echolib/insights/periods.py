@@ -5,7 +5,7 @@ from collections import namedtuple
 from .. import analysis
 from ..base import clock
 from . import trend
-from .activity import day_of, day_start, monday
+from .activity import day_of, day_start, is_session, monday
 from .measures import figures
 from .shifts import median
 
@@ -81,13 +81,15 @@ def compare(catalog, rows, which, spans, end, zone, since=None, price=None):
     starts = [span.start for span in spans]
     whole, part = [{} for _ in spans], [{} for _ in spans]
     active = [set() for _ in spans]
+    counted = set(row.id for row in rows if is_session(row))
     begin = spans[0].start if since is None else max(since, spans[0].start)
     for session, fact, _, _ in catalog.facts(set(row.id for row in rows), begin, end):
         at = bisect_right(starts, fact.time) - 1
         analysis.apply(whole[at], fact, 1, price)
         if fact.time < spans[at].part_end:
             analysis.apply(part[at], fact, 1, price)
-            active[at].add(session)
+            if session in counted:
+                active[at].add(session)
     # A history that begins on a morning has that whole day.
     history = day_start(day_of(begun(rows), zone), zone) if since is None else since
     out = []

@@ -26,7 +26,7 @@ Findings = namedtuple('Findings', 'alarms better unclear compared too_small fact
 
 def find(activity):
     """-> Findings in an Activity."""
-    found = comparisons.works(activity)
+    found = comparisons.works(activity, ledgers=False)
     inside = comparisons.of_projects(found)
     everywhere = comparisons.of_all(found)
     least = dict((id(series), shifts.least_chance(series.units)) for series in inside + everywhere)

@@ -185,7 +185,8 @@ def turn_concentration(case):
         cost = sum(case.signals[n].top_turn[1] for n in heavy)
         yield finding(
             'turn-concentration', NOTICE, 'Single prompts cost as much as the rest of their session',
-            'in %d of %d sessions of three prompts or more one prompt took at least half of the cost, %s together' % (len(heavy), len(judged), usd(cost)),
+            'in %d of %d sessions of three prompts or more one prompt took at least half of the cost, %s together' % (
+                len(heavy), len(judged), usd(cost)),
             'at least %s of at least %d sessions, $%g each' % (share(TURN_SESSION_SHARE), TURN_SESSIONS, TURN_USD),
             'divide large tasks into steps with a check between them', (), cost,
             sorted(heavy, key=lambda n: (-case.signals[n].top_turn[1], case.rows[n].sid)), '%d sessions' % len(judged))

@@ -63,8 +63,8 @@ def tool_fails(case):
                 'tool-fails', WARNING, '{0} fails often', '%s of %s calls (%s), in %d sessions' % (
                     '{:,}'.format(errors), '{:,}'.format(calls), share(errors / float(calls)), len(worst)),
                 'at least %s of at least %d calls' % (share(TOOL_RATE), TOOL_CALLS),
-                'see what the errors have in common (sd-recall.py errors); a note in the project\'s memory file may prevent them', [tool], None, worst,
-                '%d calls' % calls)
+                'see what the errors have in common (sd-recall.py errors); a note in the memory file may prevent them', [tool], None,
+                worst, '%d calls' % calls)
 
 
 def tool_declined(case):
@@ -132,8 +132,9 @@ def context_jump(case):
     if len(found) >= JUMP_SESSIONS and len(found) >= JUMP_SHARE * len(judged):
         found.sort(key=lambda n: (-case.signals[n].jump, case.rows[n].sid))
         yield finding(
-            'context-jump', NOTICE, 'Single steps fill much of the context', '%d of %d sessions grew by at least %s of the window from one call to the next' % (
-                len(found), len(judged), share(JUMP)), 'at least %d sessions and %s of them' % (JUMP_SESSIONS, share(JUMP_SHARE)),
+            'context-jump', NOTICE, 'Single steps fill much of the context',
+            '%d of %d sessions grew by at least %s of the window from one call to the next' % (len(found), len(judged), share(JUMP)),
+            'at least %d sessions and %s of them' % (JUMP_SESSIONS, share(JUMP_SHARE)),
             'read large files and outputs in parts, or in a subagent', (), None, found, '%d sessions' % len(judged))
 
 
@@ -143,8 +144,9 @@ def refill(case):
     if again >= REFILL_COUNT and again >= REFILL_SHARE * done:
         found = sorted((n for n, s in case.signals.items() if s.refills), key=lambda n: (-case.signals[n].refills, case.rows[n].sid))
         yield finding(
-            'compaction-refill', NOTICE, 'Compaction frees little', 'after %d of %d compactions the next call already sent at least 75 %% of what there was before' % (
-                again, done), 'at least %d compactions and %s of them' % (REFILL_COUNT, share(REFILL_SHARE)),
+            'compaction-refill', NOTICE, 'Compaction frees little',
+            'after %d of %d compactions the next call already sent at least 75 %% of what there was before' % (again, done),
+            'at least %d compactions and %s of them' % (REFILL_COUNT, share(REFILL_SHARE)),
             'see what is loaded each time (memory files, tools, files read again)', (), None, found, '%d compactions' % done)
 
 
@@ -156,8 +158,10 @@ def error_streaks(case):
         found.sort(key=lambda n: (-case.signals[n].streak[0], case.rows[n].sid))
         length, tool = case.signals[found[0]].streak
         yield finding(
-            'error-streak', WARNING, 'Tools fail again and again in one go', 'in %d of %d sessions a tool failed at least %d times in a row within one prompt; the longest: {0}, %d times' % (
-                len(found), len(judged), STREAK, length), 'at least %d sessions and %s of them' % (STREAK_SESSIONS, share(STREAK_SHARE)),
+            'error-streak', WARNING, 'Tools fail again and again in one go',
+            'in %d of %d sessions a tool failed at least %d times in a row within one prompt; the longest: {0}, %d times' % (
+                len(found), len(judged), STREAK, length),
+            'at least %d sessions and %s of them' % (STREAK_SESSIONS, share(STREAK_SHARE)),
             'stop such a loop early and say what is wrong; write down the command that works', [tool], None, found, '%d sessions' % len(judged))
 
 
@@ -168,8 +172,8 @@ def retries(case):
     if total >= RETRIES and len(found) >= RETRY_SESSIONS:
         yield finding(
             'api-retries', NOTICE, 'The client often had to repeat its calls', '%d retries in %d sessions' % (total, len(found)),
-            'at least %d retries in at least %d sessions' % (RETRIES, RETRY_SESSIONS), 'the service or the network was in trouble; nothing to do about past ones',
-            (), None, sorted(found, key=lambda n: (-found[n], case.rows[n].sid)), '%d sessions' % len(case.signals))
+            'at least %d retries in at least %d sessions' % (RETRIES, RETRY_SESSIONS),
+            'the service or the network was in trouble; nothing to do about past ones', (), None, sorted(found, key=lambda n: (-found[n], case.rows[n].sid)), '%d sessions' % len(case.signals))
 
 
 def cut_replies(case):
@@ -178,7 +182,8 @@ def cut_replies(case):
     total, calls = sum(found.values()), case.total.calls
     if calls >= CUT_CALLS and total >= CUT_COUNT and total >= CUT_SHARE * calls:
         yield finding(
-            'cut-replies', WARNING, 'Replies end at the output limit', '%d of %s calls (%s)' % (total, '{:,}'.format(calls), share(total / float(calls))),
+            'cut-replies', WARNING, 'Replies end at the output limit',
+            '%d of %s calls (%s)' % (total, '{:,}'.format(calls), share(total / float(calls))),
             'at least %d and %s of at least %d calls' % (CUT_COUNT, share(CUT_SHARE), CUT_CALLS), 'ask for smaller pieces, or raise the limit',
             (), None, sorted(found, key=lambda n: (-found[n], case.rows[n].sid)), '%d calls' % calls)
 
@@ -189,7 +194,8 @@ def output_unknown(case):
     if calls >= BOUND_CALLS and known < BOUND_SHARE * calls:
         yield finding(
             'output-lower-bound', NOTICE, 'Output tokens and cost are lower bounds', 'the final output count is known for %s of %s calls (%s)' % (
-                '{:,}'.format(known), '{:,}'.format(calls), share(known / float(calls))), 'less than %s of at least %d calls' % (share(BOUND_SHARE), BOUND_CALLS),
+                '{:,}'.format(known), '{:,}'.format(calls), share(known / float(calls))),
+            'less than %s of at least %d calls' % (share(BOUND_SHARE), BOUND_CALLS),
             'nothing can be done about past sessions; newer clients write the final count', (), None, (), '%d calls' % calls)
 
 
@@ -214,8 +220,8 @@ def coverage(case):
                 'coverage', WARNING, 'Records of {0} {1} are not understood', '%s of %s lines (%s) are damaged or unknown' % (
                     '{:,}'.format(bad), '{:,}'.format(lines), share(bad / float(lines))),
                 'at least %s of at least %s lines of the newest version' % (share(COVERAGE_SHARE), '{:,}'.format(COVERAGE_LINES)),
-                'figures of such sessions may be too small; see sd-recall.py doctor, and whether session-digger has an update', [agent, newest[agent]], None,
-                sorted(numbers, key=lambda n: case.rows[n].sid), '%d lines' % lines)
+                'figures of such sessions may be too small; see sd-recall.py doctor, and whether session-digger has an update',
+                [agent, newest[agent]], None, sorted(numbers, key=lambda n: case.rows[n].sid), '%d lines' % lines)
 
 
 def _version(text):

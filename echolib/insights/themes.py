@@ -4,11 +4,11 @@ from collections import namedtuple
 from .. import analysis
 from ..base import clock
 from . import trend
-from .activity import monday
+from .activity import is_session, monday, project_of
 from .measures import figures, ratio
 
 BY = ('project', 'agent', 'model', 'tool', 'branch')
-NONE = {'project': '(unknown)', 'branch': '(none)'}
+NO_BRANCH = '(none)'
 # Complete weeks at the end that are compared with as many before them.
 RECENT = 4
 
@@ -25,8 +25,9 @@ class _Group(object):
     def add(self, cell, row, tally, size):
         """Take in what a cell holds of this group."""
         analysis.add_tally(self.tally, tally)
-        self.sessions.add(row.id)
-        self.projects.add(row.project)
+        if is_session(row):
+            self.sessions.add(row.id)
+        self.projects.add(project_of(row))
         if cell.day is not None:
             self.first = cell.day if self.first is None else min(self.first, cell.day)
             self.last = cell.day if self.last is None else max(self.last, cell.day)
@@ -41,8 +42,9 @@ def themes(activity, by, end_day):
         # Sessions without anything counted belong to their group as well, as in stats.
         for row in activity.rows.values():
             group = groups.setdefault(_of_row(row, by), _Group())
-            group.sessions.add(row.id)
-            group.projects.add(row.project)
+            if is_session(row):
+                group.sessions.add(row.id)
+            group.projects.add(project_of(row))
     for cell in activity.cells:
         row = activity.rows[cell.session]
         for key, tally, size in _parts(cell.tally, row, by):
@@ -68,7 +70,7 @@ def _weeks(activity, end_day):
 
 
 def _of_row(row, by):
-    return getattr(row, by) or NONE.get(by, '')
+    return project_of(row) if by == 'project' else row.agent if by == 'agent' else row.branch or NO_BRANCH
 
 
 def _parts(tally, row, by):
