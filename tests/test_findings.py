@@ -36,7 +36,8 @@ def found(*sessions, **more):
     rows, cells, seen = [], [], {}
     for number, (tally, fields, signal) in enumerate(sessions, 1):
         fields = dict(fields)
-        row = _Row(number, '%08x' % number, fields.pop('project'), 'claude', 'main', fields.pop('version', '2.1.112'), 0, '', '', fields.pop('machine', 0), 1)
+        row = _Row(number, '%08x' % number, fields.pop('project'), 'claude', 'main', fields.pop('version', '2.1.112'), 0, '', '',
+                   fields.pop('machine', 0), 1)
         row.__dict__.update(fields)
         rows.append(row)
         cells.append(Cell(number, FIRST + number, 0, tally))

@@ -1,9 +1,11 @@
 """The commands of trend-engine.py on a home of many sessions: their figures are those of stats, what was planted is found."""
 import json
+import os
 import random
+import shutil
 
 import pytest
-from helpers import run_script
+from helpers import FIXTURES, run_script
 from small import answer, call, result, text, user, write
 
 from echolib.base import clock
@@ -53,7 +55,8 @@ def write_home(home):
     odd = '0c0c0c0c-0003-4003-8003-000000000003'
     write(home, [user('odd', 900001, '2026-01-20T10:00:00Z', sid=odd, cwd='/home/dev/odd'),
                  answer([text('a')], 900002, 'never', 'msg_odd', (7, 7, 0, 0), sid=odd, cwd='/home/dev/odd'),
-                 answer([text('b')], 900003, '2026-01-20T10:00:02Z', 'msg_odder', (9, 9, 0, 0), model='nobody-knows-1', sid=odd, cwd='/home/dev/odd')],
+                 answer([text('b')], 900003, '2026-01-20T10:00:02Z', 'msg_odder', (9, 9, 0, 0), model='nobody-knows-1', sid=odd,
+                        cwd='/home/dev/odd')],
           odd, '-home-dev-odd')
 
 
@@ -157,6 +160,23 @@ def test_digest_is_stats_of_its_week(home):
     assert sum(part['amount'] for part in why['parts']) == pytest.approx(why['change'])
     assert why['after'] * 7 == pytest.approx(expected['known_cost_usd'])
     assert (why['parts'][0]['kind'], why['parts'][0]['project']) == ('model', '/home/dev/app')
+
+
+def test_ledgers_count_and_are_no_sessions(tmp_path):
+    shutil.copytree(os.path.join(FIXTURES, 'reasonix', 'home'), str(tmp_path / 'home'))
+    home = str(tmp_path / 'home')
+    expected = stats(home)
+    assert '(no project)' in expected['by_project']
+    for by, table in (('project', 'by_project'), ('agent', 'by_agent')):
+        rows = dict((row['key'], row) for row in ask(home, 'by-theme', '--group-by', by)['rows'])
+        assert set(rows) == set(expected[table])
+        for key, row in rows.items():
+            same(row, expected[table][key], ('sessions', 'api_calls', 'tokens', 'cost_usd', 'known_cost_usd'))
+    report = ask(home, 'report')
+    assert (report['sessions'], report['api_calls'], report['tokens']) == (expected['sessions'], expected['api_calls'], expected['tokens'])
+    for row in ask(home, 'period-over-period', '--unit', 'month', '--lookback', '12')['periods']:
+        one = stats(home, '--since', row['key'], '--until', row['key'])
+        assert (row['sessions'], row['api_calls'], row['tokens']) == (one['sessions'], one['api_calls'], one['tokens'])
 
 
 def test_the_default_week_is_the_last_complete_one(home):

@@ -88,8 +88,9 @@ def change_of(view, before, after, metric, days_before, days_after, data):
                'after': change.level(after, part)}
         if part.kind in ('model', 'mix'):
             tables = [change.shares(side, part.project) if part.kind == 'model' else change.project_shares(side) for side in (before, after)]
+            moved = dict((key, tables[1].get(key, 0.0) - tables[0].get(key, 0.0)) for key in set(tables[0]) | set(tables[1]))
             one['shares'] = [{'name': view.clean(key), 'before': tables[0].get(key, 0.0), 'after': tables[1].get(key, 0.0)}
-                             for key in sorted(set(tables[0]) | set(tables[1]), key=lambda k: (-abs(tables[1].get(k, 0.0) - tables[0].get(k, 0.0)), k))]
+                             for key in sorted(moved, key=lambda k: (-abs(moved[k]), k))]
         data['parts'].append(one)
     return data
 

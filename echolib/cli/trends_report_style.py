@@ -53,9 +53,9 @@ ol.findings li.warning { border-color: var(--warn); background: var(--warn-back)
 ol.findings b { display: block; } ol.findings p { font-size: .9rem; } code { font-size: .88em; }
 :focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
 footer { color: var(--dim); font-size: .85rem; padding-bottom: 2rem; }
-@media (max-width: 44rem) { .pair { grid-template-columns: 1fr; } .tiles { grid-template-columns: 1fr 1fr; } header, main, footer { padding-left: .75rem; padding-right: .75rem; }
-  section { padding: .75rem; } td.fill { width: 18%%; min-width: 3.5rem; } }
+@media (max-width: 44rem) { .pair { grid-template-columns: 1fr; } .tiles { grid-template-columns: 1fr 1fr; }
+  header, main, footer { padding-left: .75rem; padding-right: .75rem; } section { padding: .75rem; } td.fill { width: 18%%; min-width: 3.5rem; } }
 @media print { :root { color-scheme: light; } body { background: #fff; font-size: 11px; } header, main, footer { max-width: none; padding: 0; }
-  section, .tiles li { break-inside: avoid; border-color: #ccc; } .scroll, .hold { overflow: visible; } svg.wide, svg.half, svg.calendar { min-width: 0; }
-  details { display: none; } * { -webkit-print-color-adjust: exact; print-color-adjust: exact; } @page { margin: 14mm; } }
+  section, .tiles li { break-inside: avoid; border-color: #ccc; } .scroll, .hold { overflow: visible; }
+  svg.wide, svg.half, svg.calendar { min-width: 0; } details { display: none; } * { -webkit-print-color-adjust: exact; print-color-adjust: exact; } @page { margin: 14mm; } }
 ''' % (_LIGHT, _DARK)

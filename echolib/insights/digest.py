@@ -31,8 +31,9 @@ def digest(catalog, rows, which, zone, end, price, table):
     works = comparisons.works(everything)
     before = [work for work in works if first - 7 <= work.day < first - 7 + (last - first)]
     now = [work for work in works if first <= work.day < last]
-    return Digest(sides[-1], sides, week, everything, watch.sessions, sum(s.active for number, s in watch.sessions.items() if is_session(week.rows[number])),
-                  _new(works, first), regressions.find(everything), last - first, (before, now))
+    active = sum(found.active for number, found in watch.sessions.items() if is_session(week.rows[number]))
+    return Digest(sides[-1], sides, week, everything, watch.sessions, active, _new(works, first), regressions.find(everything),
+                  last - first, (before, now))
 
 
 def _new(works, first):

@@ -173,7 +173,8 @@ def retries(case):
         yield finding(
             'api-retries', NOTICE, 'The client often had to repeat its calls', '%d retries in %d sessions' % (total, len(found)),
             'at least %d retries in at least %d sessions' % (RETRIES, RETRY_SESSIONS),
-            'the service or the network was in trouble; nothing to do about past ones', (), None, sorted(found, key=lambda n: (-found[n], case.rows[n].sid)), '%d sessions' % len(case.signals))
+            'the service or the network was in trouble; nothing to do about past ones', (), None,
+            sorted(found, key=lambda n: (-found[n], case.rows[n].sid)), '%d sessions' % len(case.signals))
 
 
 def cut_replies(case):
