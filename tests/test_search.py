@@ -411,6 +411,8 @@ def test_newest_first(crowd):
     data = crowd.search('alpha', '--sort', 'recent', '--limit', '5', '--per-session', '1')
     times = [h['timestamp'] for h in data['hits']]
     assert times == sorted(times, reverse=True) and crowd.name(data['hits'][0]['session_id']) == 'beta'
+    times = [h['timestamp'] for h in crowd.search('alpha filler', '--sort', 'recent', '--limit', '30', '--per-session', '0')['hits']]
+    assert len(times) > 5 and times == sorted(times, reverse=True)
 
 
 def test_tool_calls_newest_sessions_first(home):

@@ -7,6 +7,8 @@ from . import options as opt
 from .common import amount, dump, iso, resolve_agent, text_path
 from .run import run
 
+# Lines of damage that are printed.
+_DAMAGES = 40
 SUMMARY = 'Build, check and maintain the index behind sd-recall.py.'
 
 
@@ -96,21 +98,28 @@ def _status(args, out):
         store.close()
 
 
-def _print_status(args, out, data):
+def _print(args, out, data, lines):
+    """Print figures: as JSON, as KEY and VALUE (a list as one value), or as these lines."""
     if args.format == 'json':
         dump(out, data)
     elif args.format == 'tsv':
         out.line('KEY\tVALUE')
         for key in data:
-            out.line('%s\t%s' % (key, data[key]))
-    elif not data['usable']:
-        out.line('No usable index: %s. Build it: index-builder.py build' % data['reason'])
+            out.line('%s\t%s' % (key, text_path('; '.join(data[key])) if isinstance(data[key], list) else data[key]))
     else:
-        out.line('%s: %s sessions in %s files, %.1f MB' % (data['folder'], amount(data['sessions']), amount(data['files']),
-                                                         data['bytes'] / 1e6))
-        out.line('%s new, %s changed, %s gone since the last build (%s)%s' % (
-            amount(data['added']), amount(data['changed']), amount(data['deleted']), data['last_scan'],
-            '' if data['stale'] else ': up to date'))
+        for line in lines:
+            out.line(line)
+
+
+def _print_status(args, out, data):
+    if not data['usable']:
+        lines = ['No usable index: %s. Build it: index-builder.py build' % data['reason']]
+    else:
+        lines = ['%s: %s sessions in %s files, %.1f MB' % (data['folder'], amount(data['sessions']), amount(data['files']), data['bytes'] / 1e6),
+                 '%s new, %s changed, %s gone since the last build (%s)%s' % (
+                     amount(data['added']), amount(data['changed']), amount(data['deleted']), data['last_scan'],
+                     '' if data['stale'] else ': up to date')]
+    _print(args, out, data, lines)
 
 
 def verify():
@@ -124,12 +133,10 @@ def _verify(args, out):
     store = _store(out, create=False)
     try:
         found = upkeep.verify(store, args.limit)
-        if args.format == 'json':
-            dump(out, found)
-        else:
-            out.line('%d databases checked, %d sessions read again' % (found['databases'], found['sessions']))
-            for line in found['damage'] or ['no damage found']:
-                out.line(line)
+        damage = [text_path(line) for line in found['damage']]
+        _print(args, out, found, ['%d databases checked, %d sessions read again' % (found['databases'], found['sessions'])]
+               + (damage[:_DAMAGES] or ['no damage found'])
+               + ['and %d more: --format json' % (len(damage) - _DAMAGES)] * (len(damage) > _DAMAGES))
         return 1 if found['damage'] else 0
     finally:
         store.close()
@@ -147,10 +154,7 @@ def _prune(args, out):
     store = _store(out, create=False)
     try:
         found = upkeep.prune(store, args.gone)
-        if args.format == 'json':
-            dump(out, found)
-        else:
-            out.line('%d files and %d archived sessions dropped' % (found['files'], found['archived']))
+        _print(args, out, found, ['%d files and %d archived sessions dropped' % (found['files'], found['archived'])])
     finally:
         store.close()
 
@@ -166,10 +170,7 @@ def _optimize(args, out):
     store = _store(out, create=False)
     try:
         found = upkeep.optimize(store)
-        if args.format == 'json':
-            dump(out, found)
-        else:
-            out.line('%.1f MB before, %.1f MB now' % (found['before'] / 1e6, found['after'] / 1e6))
+        _print(args, out, found, ['%.1f MB before, %.1f MB now' % (found['before'] / 1e6, found['after'] / 1e6)])
     finally:
         store.close()
 
@@ -191,11 +192,7 @@ def _summary(args, out):
                 'documents': one('select sum(docs) - sum(dead) from shards'), 'shards': one('select count(*) from shards'),
                 'first': iso(one('select min(created) from sessions where readable = 1') or None),
                 'last': iso(one('select max(modified) from sessions where readable = 1') or None)}
-        if args.format == 'json':
-            dump(out, data)
-        else:
-            for key in data:
-                out.line('%-10s %s' % (key, amount(data[key]) if isinstance(data[key], int) else data[key]))
+        _print(args, out, data, ['%-10s %s' % (key, amount(data[key]) if isinstance(data[key], int) else data[key]) for key in data])
     finally:
         store.close()
 

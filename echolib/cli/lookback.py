@@ -129,7 +129,7 @@ def _errors(args, out):
                 if f.reply:
                     block.append('  then: ' + texts.cut(clean.line(f.reply[:600]), 200))
                 block.append('  no later call of this kind worked' if f.fix is None else '  worked%s (%s): %s' % (
-                    ' elsewhere in the project' if f.place else '', view.at(f.fix[0], True), texts.cut(clean.line(f.fix[1].text[:600]), 220)))
+                    {'': '', 'project': ' elsewhere in the project', 'earlier': ' an earlier time'}[f.place], view.at(f.fix[0], True), texts.cut(clean.line(f.fix[1].text[:600]), 220)))
                 blocks.append(block)
             view.text(blocks, 'No past error matches. To widen: fewer words, --scope all, an earlier --since.')
     return _run(args, out, work)

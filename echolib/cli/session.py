@@ -11,6 +11,8 @@ from .common import Asked, Cleaner, amount, compact, dump, dump_list, iso, money
 
 _REF = ('ref', True, 'a session id (or its beginning), SESSION:LINE, SESSION/AGENT:LINE, or a transcript path')
 _BUDGET = 7600
+# Models that session-stats lists.
+_MODELS = 12
 # Characters kept of a tool's input and output where calls are listed.
 _OUTPUT = 2000
 
@@ -475,7 +477,7 @@ def _stats(args, out):
             return
         clean, t = session.clean, data['tokens']
         out.line('%s  %s' % (data['session_id'], clean.line(data['title'] or data['first_prompt'])[:80]))
-        out.line('%s, %s, %s to %s%s' % (data['agent'], clean.line(data['project_path']),
+        out.line('%s, %s, %s to %s%s' % (data['agent'], texts.cut(clean.line(data['project_path']), 300),
                                          when(session.row.created, session.asked.now, session.asked.zone),
                                          when(session.row.modified, session.asked.now, session.asked.zone),
                                          ' [transcript gone]' if data['gone'] else ''))
@@ -496,11 +498,14 @@ def _stats(args, out):
             out.line('Above is what this session adds to totals. The transcript also repeats another session (fork, resume or copy):'
                      ' in all it shows %d prompts, %d calls, %s tokens.' % (
                          w['user_prompts'], w['api_calls'], amount(sum(w['tokens'].values()))))
-        for model, row in data['models'].items():
-            out.line('  %s: %d calls, %s tokens' % (clean.line(model), row['api_calls'], compact(sum(row['tokens'].values()))))
+        models = sorted(data['models'].items(), key=lambda i: (-i[1]['api_calls'], i[0]))
+        for model, row in models[:_MODELS]:
+            out.line('  %s: %d calls, %s tokens' % (texts.cut(clean.line(model), 80), row['api_calls'], compact(sum(row['tokens'].values()))))
+        if len(models) > _MODELS:
+            out.line('  and %d more models: --format json' % (len(models) - _MODELS))
         top = sorted(data['tools'].items(), key=lambda i: (-i[1]['calls'], i[0]))[:8]
         if top:
-            out.line('  tools: ' + ', '.join('%s %d%s' % (clean.line(n), r['calls'], ' (%d failed)' % r['errors'] if r['errors'] else '')
+            out.line('  tools: ' + ', '.join('%s %d%s' % (texts.cut(clean.line(n), 60), r['calls'], ' (%d failed)' % r['errors'] if r['errors'] else '')
                                              for n, r in top))
         out.line('Read it: sd-recall.py show %s' % session.short)
     finally:

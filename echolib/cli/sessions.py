@@ -3,6 +3,9 @@ from ..base import text as texts
 from . import options as opt
 from .common import Asked, Cleaner, dump, iso, short_ids, text_path, when
 
+_LIMIT = 20
+# Characters of the default output.
+_MOST = 7800
 COLUMNS = 'SESSION_ID CREATED MODIFIED MSG_COUNT BRANCH SUMMARY FIRST_PROMPT PROJECT_PATH FULL_PATH'.split()
 
 
@@ -10,7 +13,7 @@ def command():
     """-> Command."""
     return opt.Command(
         'sessions', 'List sessions, newest first (tab-separated by default).', (),
-        (opt.limit(20, 'sessions'),
+        (opt.limit(_LIMIT, 'sessions'),
          opt.option('--grep', 'text', None, 'only sessions whose title, id, path or first prompt holds this text', 'TEXT'),
          ) + opt.SELECTION + opt.COMMON,
         ('sessions --scope current --limit 10', 'sessions --since 7d --format text', 'sessions --grep login --format json'),
@@ -38,11 +41,18 @@ def _run(args, out):
                 'gone': bool(row.gone), 'machine': bool(row.machine), 'entrypoint': row.entrypoint or None,
                 'version': row.version or None} for row in shown], 'total': len(rows)})
         elif form == 'tsv':
-            out.line('\t'.join(COLUMNS))
+            lines = ['\t'.join(COLUMNS)]
             for row in shown:
-                out.line('\t'.join(clean.cell(v) for v in (
+                lines.append('\t'.join(clean.cell(v) for v in (
                     row.sid, iso(row.created), iso(row.modified), str(row.msg_count or 0), row.branch, texts.clip(clean(row.title or ''), 80),
                     texts.clip(clean(row.first_prompt or ''), 80), row.project, text_path_plain(restored(row.path)))))
+            if args.format is None and args.limit == _LIMIT:
+                # Asked for nothing in particular: as many as fit.
+                while len(lines) > 2 and sum(len(line) + 1 for line in lines) > _MOST:
+                    lines.pop()
+                shown = shown[:len(lines) - 1]
+            for line in lines:
+                out.line(line)
         else:
             _text(out, asked, rows, shown, clean)
         if len(shown) < len(rows) and form != 'text':

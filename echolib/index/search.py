@@ -657,7 +657,7 @@ class Searcher(object):
                 # Gently: a year costs a tenth.
                 row[1] *= 1.0 - 0.1 * min(1.0, (newest - row[5]) / 31536000000.0)
         if options.recent:
-            rows.sort(key=lambda r: (r[0], -r[5], r[2], r[3]))
+            rows.sort(key=lambda r: (r[0][:2], -r[5], r[2], r[3]))
         else:
             rows.sort(key=lambda r: (r[0], -r[1], -r[5], r[2], r[3]))
         return [tuple(r[:5]) for r in rows]

@@ -11,7 +11,8 @@ from ..index.query import parse
 from ..index.search import TOOLS, Options
 
 # One past failure. count: how often it happened in this form; fix: the next call of the same kind that worked, or None;
-# reply: what the model said between; place: '' same session, 'project' another session of the same project.
+# reply: what the model said between; place of the fix: '' same session, 'project' another session of the same project,
+# 'earlier' after an earlier time it happened.
 Failure = namedtuple('Failure', 'hit call error count fix reply place')
 Touch = namedtuple('Touch', 'hit what path prompt prompt_hit')
 Decision = namedtuple('Decision', 'hit kind question answer')
@@ -29,7 +30,7 @@ _QUESTIONS = {'askuserquestion': 'question', 'ask_user_question': 'question', 'a
 _FOLDS = (
     (re.compile(r'\x1b\[[0-9;]*m'), ''),
     (re.compile(r'\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b', re.I), 'ID'),
-    (re.compile(r'\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?Z?\b'), 'TIME'),
+    (re.compile(r'\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?Z?\b', re.I), 'TIME'),
     (re.compile(r'\b(?=[0-9a-f]*\d)[0-9a-f]{7,64}\b', re.I), 'HASH'),
     (re.compile(r'0x[0-9a-f]+', re.I), 'HEX'),
     (re.compile(r'(?:[A-Za-z]:)?(?:[\\/][\w.@+~-]+){2,}'), 'PATH'),
@@ -169,7 +170,7 @@ class Lookback(object):
                 if known.fix is None and known.count < _REPEATS:
                     # It happened again; what helped an earlier time still says how.
                     earlier = self._failure(shard, row, number, event, call)
-                    known = known._replace(fix=earlier.fix, reply=earlier.reply, place=earlier.place)
+                    known = known._replace(fix=earlier.fix, reply=earlier.reply, place='earlier' if earlier.fix is not None else '')
                 seen[key] = known._replace(count=known.count + 1)
                 continue
             if limit and len(seen) >= limit:
