@@ -26,6 +26,7 @@ def build():
     """-> Command build."""
     return opt.Command('build', 'Bring the index up to date; --rebuild makes it anew.', (),
                        (opt.option('--rebuild', 'flag', False, 'read everything again into a new index, then swap it in'),
+                        opt.option('--no-wait', 'flag', False, 'leave it to another process that is at it'),
                         opt.AGENT, opt.FORMAT), ('build', 'build --rebuild', 'build --format json'), _build)
 
 
@@ -33,6 +34,9 @@ def _build(args, out):
     from ..index import build as builder
     store = _store(out)
     try:
+        if args.no_wait and not store.lock():
+            out.note('another process is building the index already')
+            return
         progress = out.progress('building the index')
         if args.rebuild or store.stale:
             result = builder.rebuild(store, progress, wait=600.0)
