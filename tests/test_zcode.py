@@ -14,7 +14,7 @@ import pytest
 import folding
 from folding import photograph
 from helpers import FIXTURES, run_script, shared
-from echolib.adapters import registry, zcode, zcode_db, zcode_usage
+from echolib.adapters import inside, registry, zcode, zcode_db, zcode_usage
 from echolib.base import sqlite_ro
 from echolib.base.errors import EchoError
 from echolib.records import Coverage
@@ -564,7 +564,7 @@ def test_files_of():
 def test_stores_are_catalogued():
     ids = [store.id for store in zcode.STORES]
     assert len(set(ids)) == len(ids) and all(one.startswith('zcode.') for one in ids)
-    assert zcode_db.top_of('a', {'a': 'b', 'b': ''}.get) == 'b'
+    assert inside.top_of('a', {'a': 'b', 'b': ''}.get) == 'b'
 
 
 # through the commands

@@ -4,6 +4,7 @@ cards that sum up sessions, and a database of conversations with a ledger of the
 card that was filled in later have paths of their own below the file's: .../dimcode.sqlite/<session id>.
 """
 import os
+from collections import namedtuple
 
 from . import Session, Source, Store
 
@@ -22,6 +23,8 @@ STORES = (
 )
 _DB_NAME = 'dimcode.sqlite'
 DB = os.path.join('v2', _DB_NAME)
+# A session of the database that holds anything. size stands for its rows; mtime_ns changes with it.
+Entry = namedtuple('Entry', 'id size mtime_ns')
 _BACKFILL = 'backfill.jsonl'
 _SUFFIX = '.jsonl'
 
@@ -61,6 +64,16 @@ def _listing(path, problems):
         return []
 
 
+def entries(path):
+    """-> list of the Entries of a database, asked when it changed. Raises sqlite_ro.Unreadable."""
+    from ..base import memo, paths
+
+    def ask():
+        from .dim_db import asked
+        return asked(path)
+    return [Entry(*row) for row in memo.kept(NAME, PARSER_VERSION, paths.database_files(path), ask)]
+
+
 def scan(root, problems):
     """Yield (path, size, mtime_ns, role, chain, session, folder) of every session under a root.
 
@@ -92,8 +105,7 @@ def scan(root, problems):
                     problems.append((entry.path, error.strerror or str(error)))
     db = os.path.join(root, DB)
     if os.path.isfile(db):
-        from .dim_db import entries
-        from .values import quoted
+        from .inside import quoted
         try:
             for entry in entries(db):
                 yield os.path.join(db, quoted(entry.id)), entry.size, entry.mtime_ns, 'main', '', entry.id, ''
@@ -123,7 +135,7 @@ def session_at(path):
         from ..base.errors import EchoError
         raise EchoError('%s holds many sessions; name one: %s' % (path, os.path.join(path, 'SESSION')))
     if kind == 'db':
-        from .values import unquoted
+        from .inside import unquoted
         return Session(NAME, os.path.dirname(os.path.dirname(folder)), unquoted(name), '', (Source(path, 'main', '', unquoted(name), 0, 0),))
     date = os.path.dirname(folder) if kind == 'backfill' else folder
     memory = os.path.basename(os.path.dirname(date))

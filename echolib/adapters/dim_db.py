@@ -4,7 +4,6 @@ A run is what the agent does for one prompt; its tokens stand in usage_run_stats
 totals. The other tables of usage sum up the same rows.
 """
 import os
-from collections import namedtuple
 from zlib import crc32
 
 from ..base import sqlite_ro
@@ -12,10 +11,9 @@ from ..base.clock import parse_time
 from ..events import (
     ATTACHMENT, DECLINED, ERROR, INJECTED, INTERRUPTION, META, OK, PROMPT, REPLY, THINKING, TOOL_CALL, TOOL_RESULT, UNKNOWN, USAGE, Event,
     ToolResult)
+from .dim import Entry
 from .values import classify, content_text, count, decoded, first, images, inner, result_text, tool_input, uncached, usage, word
 
-# A session that holds anything. size stands for its rows; mtime_ns changes with it.
-Entry = namedtuple('Entry', 'id size mtime_ns')
 _SESSION = ('sessionId', 'cwd', 'title', 'status', 'createdAt', 'updatedAt')
 _MESSAGE = ('messageId', 'role', 'parts', 'attachments', 'toolMetadata', 'metadata', 'createdAt')
 _RUN = ('runId', 'sessionId', 'providerId', 'modelId', 'status', 'startedAt', 'endedAt', 'inputTokens', 'outputTokens', 'totalTokens',
@@ -42,8 +40,8 @@ def _have(db, path):
     return have
 
 
-def entries(path):
-    """-> list of the Entries of a database. Raises sqlite_ro.Unreadable."""
+def asked(path):
+    """-> list of the Entries of a database, by id. Raises sqlite_ro.Unreadable."""
     with sqlite_ro.held(path) as db:
         have = _have(db, path)
         found = {}      # id: [time, what would change with it, rows]

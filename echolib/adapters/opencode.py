@@ -5,6 +5,7 @@ the move left behind. A session of the database has a path of its own below the 
 A subagent is a session with a parent; a fork copies its parent's messages under new ids.
 """
 import os
+from collections import namedtuple
 
 from . import Session, Source, Store
 
@@ -29,6 +30,9 @@ STORES = (
 # Tools that touch a file: (what they do, field of their input that names it).
 FILE_TOOLS = {'edit': ('edit', 'filePath'), 'multiedit': ('edit', 'filePath'), 'write': ('write', 'filePath'), 'read': ('read', 'filePath')}
 _TREE = os.path.join('storage', 'session')
+# A session as found. path: where to read it; parent: its parent's id or ''; size, mtime_ns: change whenever it does; size
+# is 0 for a session without a message.
+Entry = namedtuple('Entry', 'path parent size mtime_ns')
 
 
 def roots(environ=os.environ):
@@ -75,9 +79,18 @@ def listing(path, problems):
         return []
 
 
+def in_database(path):
+    """-> {session id: Entry} of a database, asked when it changed. Raises sqlite_ro.Unreadable."""
+    from ..base import memo, paths
+
+    def ask():
+        from .opencode_db import asked
+        return asked(path)
+    return dict((os.path.basename(row[0]), Entry(*row)) for row in memo.kept(NAME, PARSER_VERSION, paths.database_files(path), ask))
+
+
 def entries(root, problems):
     """-> {session id: Entry} of everything under a root; of a session that lies in several places the best one."""
-    from .opencode_db import entries as in_database
     found = {}
     names = [entry.name for entry in listing(root, problems)]
     for name in sorted(names, key=lambda name: (name != 'opencode.db', name)):
@@ -114,7 +127,7 @@ def scan(root, problems):
     found = entries(root, problems)
     if not found:
         return
-    from .opencode_db import top_of
+    from .inside import top_of
     for sid in sorted(found):
         entry = found[sid]
         if entry.size:

@@ -3,18 +3,16 @@
 Tables and columns have come and gone from build to build, so each is asked for before it is named.
 """
 import os
-from collections import namedtuple
 from contextlib import contextmanager
 from zlib import crc32
 
 from ..base import sqlite_ro
 from ..base.clock import parse_time
+from .inside import top_of
+from .opencode import Entry
 from .opencode_parse import Parser, bills, identity, is_copy
 from .values import decoded, word
 
-# A session as found. path: where to read it; parent: its parent's id or ''; size, mtime_ns: change whenever it does; size
-# is 0 for a session without a message.
-Entry = namedtuple('Entry', 'path parent size mtime_ns')
 _SESSION = ('id', 'parent_id', 'project_id', 'directory', 'title', 'version', 'revert', 'time_created', 'time_updated')
 # A message with its parts counts as this many bytes.
 _MESSAGE_BYTES = 3000
@@ -36,19 +34,19 @@ def _have(db, path):
     return have
 
 
-def entries(path):
-    """-> {session id: Entry} of a database. Raises sqlite_ro.Unreadable."""
+def asked(path):
+    """-> list of the Entries of a database. Raises sqlite_ro.Unreadable."""
     with sqlite_ro.held(path) as db:
         have = _have(db, path)
         if have is None:
-            return {}
-        out = {}
+            return []
+        out = []
         for row in db.execute(_overview(have)):
             sid = row[0]
             if type(sid) is str and sid and '/' not in sid and os.sep not in sid:
                 time = max(_ms(row[7]), _ms(row[8]), _ms(row[11]))
-                out[sid] = Entry(os.path.join(path, sid), word(row[1]), _MESSAGE_BYTES * (row[9] or 0),
-                                 time * 1000000 + crc32(repr(row).encode('utf-8', 'replace')) % 1000000)
+                out.append(Entry(os.path.join(path, sid), word(row[1]), _MESSAGE_BYTES * (row[9] or 0),
+                                 time * 1000000 + crc32(repr(row).encode('utf-8', 'replace')) % 1000000))
         return out
 
 
@@ -167,18 +165,6 @@ def reverted(mark, messages):
     # Where only a part of the first one goes, that one stays.
     return set(identity(data, _whole(parts), ident) for _, ident, _, data, parts in messages
                if data is not None and (ident > first or ident == first and not mark.get('partID')))
-
-
-def top_of(sid, parent_of):
-    """-> the id of the session at the top of a family. parent_of(id) -> id or ''."""
-    seen = set()
-    while sid not in seen:
-        seen.add(sid)
-        above = parent_of(sid)
-        if not above:
-            break
-        sid = above
-    return sid
 
 
 def top(path, sid):

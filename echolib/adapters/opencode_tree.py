@@ -3,8 +3,9 @@ storage/part/<message>/*.json. Ids grow with time, so that names in order are me
 import os
 from contextlib import contextmanager
 
-from .opencode import listing
-from .opencode_db import Entry, reverted, top_of
+from .inside import top_of
+from .opencode import Entry, listing
+from .opencode_db import reverted
 from .opencode_parse import Parser, bills, is_copy
 from .values import decoded, inner, word
 

@@ -1,17 +1,15 @@
 """Chats of Trae's editors to events: one value of a database holds all of them, as text, without tools or tokens."""
 import json
 import os
-from collections import namedtuple
 from zlib import crc32
 
 from ..base import sqlite_ro
 from ..base.clock import parse_time
 from ..events import META, PROMPT, REPLY, Event
+from .trae_cn import Entry, workspace_file
 from .values import classify, content_text, decoded, first, images, inner, word
 
 KEY = 'memento/icube-ai-agent-storage'
-# A chat that holds anything. rank: the greater of two copies is the one to read.
-Entry = namedtuple('Entry', 'id size mtime_ns rank')
 
 
 def chats(path):
@@ -26,7 +24,7 @@ def chats(path):
     return [one for one in found if type(one) is dict and word(one.get('sessionId'))] if type(found) is list else []
 
 
-def entries(path):
+def asked(path):
     """-> list of the Entries of a database. Raises sqlite_ro.Unreadable."""
     out = []
     for one in chats(path):
@@ -35,14 +33,14 @@ def entries(path):
             text = json.dumps(one, sort_keys=True)
             time = parse_time(one.get('updatedAt')) or parse_time(one.get('createdAt')) or 0
             mark = crc32(text.encode('ascii') + directory_of(path).encode('utf-8', 'replace'))
-            out.append(Entry(one['sessionId'], len(text), time * 1000000 + mark % 1000000, (time, len(messages), mark)))
+            out.append(Entry(one['sessionId'], len(text), time * 1000000 + mark % 1000000, [time, len(messages), mark]))
     return out
 
 
 def directory_of(path):
     """-> the directory of the workspace whose database `path` is, '' where it is none on this machine."""
     try:
-        with open(os.path.join(os.path.dirname(path), 'workspace.json'), 'rb') as handle:
+        with open(workspace_file(path), 'rb') as handle:
             folder = first(json.loads(handle.read().decode('utf-8', 'replace')), 'folder')
     except (OSError, ValueError, RecursionError, AttributeError):
         # The global database has none.

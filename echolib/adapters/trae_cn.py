@@ -5,6 +5,7 @@ keeps), and rollouts of the command line client, which are those of the client i
 own below its database's: .../state.vscdb/<session id>.
 """
 import os
+from collections import namedtuple
 
 from . import Session, Source, Store
 
@@ -28,6 +29,8 @@ STORES = (
 )
 _PROFILES = ('Trae', 'Trae CN', 'TRAE SOLO CN')
 _DB_NAME = 'state.vscdb'
+# A chat that holds anything. rank: the greater of two copies is the one to read.
+Entry = namedtuple('Entry', 'id size mtime_ns rank')
 _CARDS = 'session_memory_'
 _SUFFIX = '.jsonl'
 
@@ -117,6 +120,21 @@ def scan(root, problems):
         yield row
 
 
+def entries(path):
+    """-> list of the Entries of a database, asked when it or its workspace changed. Raises sqlite_ro.Unreadable."""
+    from ..base import memo, paths
+
+    def ask():
+        from .trae_chats import asked
+        return asked(path)
+    return [Entry(*row) for row in memo.kept(NAME, PARSER_VERSION, paths.database_files(path) + (workspace_file(path),), ask)]
+
+
+def workspace_file(path):
+    """The file that names the workspace of a database."""
+    return os.path.join(os.path.dirname(path), 'workspace.json')
+
+
 def _chats(root, problems):
     """Yield the rows of the chats of an editor's profile: of one that lies in several databases the one changed last."""
     paths = [os.path.join(entry.path, _DB_NAME) for entry in _listing(os.path.join(root, 'workspaceStorage'), problems)]
@@ -125,7 +143,6 @@ def _chats(root, problems):
     for path in paths:
         if not os.path.isfile(path):
             continue
-        from .trae_chats import entries
         try:
             for entry in entries(path):
                 have = best.get(entry.id)
@@ -134,7 +151,7 @@ def _chats(root, problems):
         except OSError as error:
             problems.append((path, str(error)))
     for sid in sorted(best):
-        from .values import quoted
+        from .inside import quoted
         entry, path = best[sid]
         yield os.path.join(path, quoted(sid)), entry.size, entry.mtime_ns, 'main', '', sid, ''
 
@@ -180,7 +197,7 @@ def session_at(path):
         if name == _DB_NAME:
             from ..base.errors import EchoError
             raise EchoError('%s holds many chats; name one: %s' % (path, os.path.join(path, 'SESSION')))
-        from .values import unquoted
+        from .inside import unquoted
         sid = unquoted(name)
         return Session(NAME, os.path.dirname(os.path.dirname(os.path.dirname(db))), sid, '', (Source(path, 'main', '', sid, 0, 0),))
     day, name = os.path.split(path)

@@ -63,18 +63,6 @@ def uncached(sent, read, written, beside=False):
     return sent if beside or read + written > sent else sent - read - written
 
 
-def quoted(ident):
-    """An id as the last part of a path: anything but letters, digits, _ and - is spelt out."""
-    if ident.replace('_', '').replace('-', '').isalnum():
-        return ident
-    return ''.join(c if c.isalnum() or c in '_-' else '%%%X;' % ord(c) for c in ident)
-
-
-def unquoted(name):
-    """The inverse of quoted."""
-    return re.sub('%([0-9A-F]{1,6});', lambda found: chr(min(int(found.group(1), 16), 0x10ffff)), name) if '%' in name else name
-
-
 def decoded(text):
     """-> the JSON object or list a text holds, None for any other text."""
     if type(text) is not str or text.lstrip()[:1] not in ('{', '['):

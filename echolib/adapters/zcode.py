@@ -7,6 +7,7 @@ from the best place there is (calls: ledger, request log, trace, message; text: 
 A session of the database has a path of its own below the database's: .../cli/db/db.sqlite/<session id>.
 """
 import os
+from collections import namedtuple
 
 from . import Session, Source, Store
 
@@ -31,6 +32,9 @@ STORES = (
 PUBLIC = {'zcode_aggregate_model_usage': 'zcode_usage'}
 DB = os.path.join('cli', 'db', 'db.sqlite')
 _DB_NAME = 'db.sqlite'
+# A session in the database. parent: its parent's id or ''; time: ms of its last known activity; mark: number that
+# changes with it; messages, calls: rows of the tables message and model_usage; rows: of all tables.
+Entry = namedtuple('Entry', 'id parent time mark messages calls rows')
 _TRACE = 'transcript.jsonl'
 _ROLLOUT = 'model-io-'
 _CHILD = 'sess_subagent_'
@@ -99,6 +103,16 @@ def _file(path):
     return (path, stat.st_size, stat.st_mtime_ns)
 
 
+def entries(path):
+    """-> {id: Entry} of the sessions a database holds anything of, asked when it changed. Raises sqlite_ro.Unreadable."""
+    from ..base import memo, paths
+
+    def ask():
+        from .zcode_db import asked
+        return asked(path)
+    return dict((row[0], Entry(*row)) for row in memo.kept(NAME, PARSER_VERSION, paths.database_files(path), ask))
+
+
 class Tree(object):
     """Everything under a root that a session can be read from."""
 
@@ -109,7 +123,6 @@ class Tree(object):
         self.traces = {}        # session id -> (parent's id, file)
         self.rollouts = {}      # session id -> file
         if os.path.isfile(self.db):
-            from .zcode_db import entries
             try:
                 self.entries = entries(self.db)
             except OSError as error:
@@ -145,12 +158,12 @@ class Tree(object):
             for _, more, newer in others:
                 size += more
                 stamp = max(stamp, newer) // 1000000 * 1000000 + (stamp + newer + more) % 1000000
-        from .values import quoted
+        from .inside import quoted
         return os.path.join(self.db, quoted(sid)), size, stamp
 
     def rows(self):
         """Yield (path, size, mtime_ns, role, chain, session, folder) of every session, see scan."""
-        from .zcode_db import top_of
+        from .inside import top_of
         for sid in sorted(set(self.entries) | set(self.traces) | set(self.rollouts)):
             found = self.files(sid)
             if found is None:
@@ -235,7 +248,7 @@ def place_of(path):
     """-> (kind, root, session id) of a file: db, trace, rollout, snapshot or driven; root '' where it lies elsewhere."""
     folder, name = os.path.split(path)
     if os.path.basename(folder) == _DB_NAME:
-        from .values import unquoted
+        from .inside import unquoted
         return 'db', _above(folder, 3), unquoted(name)
     if name == _TRACE:
         agent = os.path.basename(folder)

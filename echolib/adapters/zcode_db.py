@@ -2,19 +2,17 @@
 
 The tables come from OpenCode's; their columns drift, so each is asked for before it is named.
 """
-from collections import namedtuple
 from zlib import crc32
 
 from ..base import sqlite_ro
 from ..base.clock import parse_time
 from ..events import INTERRUPTION, META, REPLY, USAGE
 from . import zcode_usage
+from .inside import top_of
 from .values import decoded, word
+from .zcode import Entry, entries
 from .zcode_parse import CALL, MESSAGE, SESSION, TURN, Maker, Parser, code, session_events
 
-# A session in the database. parent: its parent's id or ''; time: ms of its last known activity; mark: number that
-# changes with it; messages, calls: rows of the tables message and model_usage; rows: of all tables.
-Entry = namedtuple('Entry', 'id parent time mark messages calls rows')
 _SESSION = ('id', 'parent_id', 'slug', 'directory', 'title', 'task_type', 'version', 'time_created', 'time_updated')
 _TURN = ('turn_id', 'started_at', 'completed_at', 'error_type', 'error_message', 'cancelled_by_user', 'status')
 _TABLES = ('message', 'part', zcode_usage.TABLE, 'turn_usage')
@@ -37,8 +35,8 @@ def _have(db, path):
     return have
 
 
-def entries(path):
-    """-> {id: Entry} of the sessions a database holds anything of. Raises sqlite_ro.Unreadable."""
+def asked(path):
+    """-> list of the Entries of a database, by id. Raises sqlite_ro.Unreadable."""
     with sqlite_ro.held(path) as db:
         have = _have(db, path)
         found = {}      # id: [parent, time, what would change with it, {table: rows}]
@@ -57,12 +55,12 @@ def entries(path):
     beside = repr(sorted(zcode_usage.decided((row[1], row[6], row[7]) for row in calls).items()))
     now = sqlite_ro.state(path)
     changed = max(stat[1] for stat in now if stat) // 1000000
-    out = {}
-    for sid, (parent, time, said, rows) in found.items():
+    out = []
+    for sid, (parent, time, said, rows) in sorted(found.items()):
         if time >= changed - _RECENT:
             said.append(now)
-        out[sid] = Entry(sid, parent, time, crc32((repr(said) + beside).encode('utf-8', 'replace')), rows.get('message', 0),
-                         rows.get(zcode_usage.TABLE, 0), sum(rows.values()))
+        out.append(Entry(sid, parent, time, crc32((repr(said) + beside).encode('utf-8', 'replace')), rows.get('message', 0),
+                         rows.get(zcode_usage.TABLE, 0), sum(rows.values())))
     return out
 
 
@@ -76,18 +74,6 @@ def _note(found, sid, table, count, row, time):
     one[3][table] = one[3].get(table, 0) + count
     if time is not None:
         one[1] = max(one[1], parse_time(time) or 0)
-
-
-def top_of(sid, parent_of):
-    """-> the id of the session at the top of a family. parent_of(id) -> id or ''."""
-    seen = set()
-    while sid not in seen:
-        seen.add(sid)
-        above = parent_of(sid)
-        if not above:
-            break
-        sid = above
-    return sid
 
 
 def tops(path):

@@ -5,6 +5,8 @@ import re
 _OUTSIDE = re.compile('[^A-Za-z0-9]')
 # Longer names are cut by the client, which adds a hash that depends on its runtime (2.1.50 and later).
 MAX_PROJECT_KEY = 200
+# What SQLite keeps beside a database and that holds a part of what it says.
+DATABASE_SIDES = ('-wal', '-journal')
 # What a system says of a folder that is simply not there.
 NOT_THERE = ('No such file or directory', 'The system cannot find the path specified')
 
@@ -43,6 +45,11 @@ def guess_project(folder):
     if re.match('[A-Za-z]--', folder):
         return folder[0] + ':\\' + folder[3:].replace('-', '\\')
     return folder.replace('-', '/') if folder.startswith('-') else folder
+
+
+def database_files(path):
+    """-> tuple of the files that tell together what a database says, whether there or not; itself first."""
+    return (path,) + tuple(path + side for side in DATABASE_SIDES)
 
 
 def storable(path):

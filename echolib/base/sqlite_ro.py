@@ -11,9 +11,9 @@ from _thread import get_ident
 from contextlib import contextmanager
 
 from .errors import EchoError
+from .paths import DATABASE_SIDES as _SIDES
 
 _MAGIC = b'SQLite format 3\0'
-_SIDES = ('-wal', '-journal')
 _TRIES = 3
 # Above this size a database in use is read in place.
 COPY_BYTES = 32 << 20

@@ -174,7 +174,9 @@ class Store(object):
         return self.db.execute('insert into shards (file, docs_end, docs, dead, bytes) values (?, 1, 0, 0, 0)', (name,)).lastrowid
 
     def clean(self):
-        """Remove files that no index row names: shards of dead writers, leftovers of rebuilds. Needs the lock."""
+        """Remove files that no index row names: shards of dead writers, leftovers of rebuilds, memos of what is gone. Needs the lock."""
+        from ..base import memo
+        memo.clean()
         keep = set(name for name, in self.db.execute('select file from shards'))
         for name in os.listdir(self.folder):
             base = name
