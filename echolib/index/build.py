@@ -106,11 +106,12 @@ class Builder(object):
         db.execute('commit')
 
     def _tie_again(self, todo):
-        """-> the plan with loose agent files moved to the session they now belong to.
+        """-> the plan with files moved to the session they now belong to: forgotten where they were, and read anew.
 
-        Which session that is depends on their first records and on which main files there are, so it is decided again
-        when either changed.
+        Of loose agent files that depends on their first records and on which main files there are, so it is decided again
+        when either changed; of others on what their adapter says.
         """
+        todo = self._move(todo)
         folders = set((item[1], item[2]) for item in todo.new if item[3].role == 'main')
         folders |= set((self._root_path(row.root), os.path.basename(os.path.dirname(row.path))) for row in todo.gone if row.role == 'main')
         grown = dict((item[4].id, item) for item in todo.grown + todo.reset if item[3].role == 'loose')
@@ -138,6 +139,20 @@ class Builder(object):
             new.append((adapter, self._root_path(root), folder, Source(path, 'loose', chain, None, stat.st_size, stat.st_mtime_ns), None))
         return todo._replace(new=new, gone=gone, grown=[i for i in todo.grown if i[4].id not in moved],
                              reset=[i for i in todo.reset if i[4].id not in moved])
+
+    def _move(self, todo):
+        """-> the plan with what moved, and what changed and is elsewhere by its first records, among the gone and the new."""
+        moved = list(todo.moved)
+        for item in todo.grown + todo.reset:
+            adapter, source, row = item[0], item[3], item[4]
+            if getattr(adapter, 'PLACED_BY_HEAD', False) and _placed(adapter, source)[1:4] != (row.role, row.chain, row.sid):
+                moved.append(item)
+        if not moved:
+            return todo
+        ids = set(item[4].id for item in moved)
+        return todo._replace(new=todo.new + [item[:4] + (None,) for item in moved], gone=todo.gone + [item[4] for item in moved], moved=[],
+                             grown=[item for item in todo.grown if item[4].id not in ids],
+                             reset=[item for item in todo.reset if item[4].id not in ids])
 
     def _head(self, adapter, path):
         """-> the session of a loose file, None when it names none."""
@@ -200,9 +215,8 @@ class Builder(object):
                 if source.role == 'loose':
                     sid = self._head(adapter, source.path) or source.chain
                 elif getattr(adapter, 'PLACED_BY_HEAD', False):
-                    facts = adapter.head(source.path)
-                    sid = facts['session'] or sid
-                    source = source._replace(role=facts['role'], chain=facts['chain'])
+                    source = _placed(adapter, source)
+                    sid = source.session
                 home = self.archives.get(root, root)
                 if (adapter.NAME, home) not in roots:
                     roots[adapter.NAME, home] = self._root_id(adapter.NAME, home)
@@ -376,6 +390,16 @@ class Builder(object):
             for shard in shards:
                 shard.close()
         rollup.sessions(self.db, changed)
+
+
+def _placed(adapter, source):
+    """-> the Source with the place in its tree that its first records give it."""
+    try:
+        facts = adapter.head(source.path)
+    except OSError:
+        # Reading it will say why.
+        return source
+    return source._replace(role=facts['role'], chain=facts['chain'], session=facts['session'] or source.session)
 
 
 def read_jobs(shard, docs_end, jobs):

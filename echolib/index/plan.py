@@ -5,11 +5,11 @@ from collections import namedtuple
 from ..adapters import Source, registry
 from ..base import paths
 
-# What a build has to do. new, grown, reset: lists of (agent, root, folder, Source, known row or None); gone: ids of
-# files to forget; purged: True when a transcript was deleted by its user; found: files seen; problems: folders that
+# What a build has to do. new, grown, reset, moved: lists of (agent, root, folder, Source, known row or None), moved those
+# that now belong to another session, or otherwise to theirs; gone: known rows to forget; purged: True when a transcript was deleted by its user; found: files seen; problems: folders that
 # cannot be listed, as (path, reason); known: number of files in the index.
 # archives: {archive folder: live root}.
-Plan = namedtuple('Plan', 'new grown reset gone purged found problems known roots archives')
+Plan = namedtuple('Plan', 'new grown reset gone purged found problems known roots archives moved')
 
 Known = namedtuple('Known', 'id root path size mtime_ns offset open_end check_sum sid role shard chain')
 
@@ -36,21 +36,25 @@ def make(db, agent=None, environ=os.environ, folder=None, whole=False):
     nothing else has changed (only we write there).
     """
     known = {}
-    for number, path, size, mtime in db.execute('select id, path, size, mtime_ns from files'):
-        known[path if path.__class__ is str else paths.restored(path)] = (number, size, mtime)
-    new, changed, problems = [], [], []
+    for row in db.execute('select path, id, size, mtime_ns, role, chain, sid, root from files'):
+        known[row[0] if row[0].__class__ is str else paths.restored(row[0])] = row
+    root_ids = dict(((a, paths.restored(p)), i) for i, a, p in db.execute('select id, agent, path from roots'))
+    new, changed, moved, problems = [], [], [], []
     left = dict(known)
     all_roots = configured(environ)
     for adapter, root in all_roots:
         if agent is not None and adapter.NAME != agent:
             continue
+        number, by_head = root_ids.get((adapter.NAME, root)), getattr(adapter, 'PLACED_BY_HEAD', False)
         for path, size, mtime, role, chain, session, group in adapter.scan(root, problems):
             row = left.pop(path, None)
             if row is None:
                 if path not in known:
                     new.append((adapter, root, group, Source(path, role, chain, session, size, mtime), None))
-            elif row[1] != size or row[2] != mtime:
-                changed.append((adapter, root, group, Source(path, role, chain, session, size, mtime), row[0]))
+            elif row[7] != number or not by_head and (row[4] != role or row[5] != chain or row[6] != session and role != 'loose'):
+                moved.append((adapter, root, group, Source(path, role, chain, session, size, mtime), row[1]))
+            elif row[2] != size or row[3] != mtime:
+                changed.append((adapter, root, group, Source(path, role, chain, session, size, mtime), row[1]))
     kept, archives = set(), {}
     packed = os.path.join(folder or '', 'archive', '')
     gone_before = dict((path, left.pop(path)) for path in [p for p in left if p.startswith(packed)]) if folder is not None and left else {}
@@ -59,19 +63,18 @@ def make(db, agent=None, environ=os.environ, folder=None, whole=False):
         from . import archive
         archives = dict((where, root) for _, root, where in archive.roots(folder, all_roots))
         kept = _archived(archive.roots(folder, all_roots), agent, known, left, new, changed, problems)
-    rows = known_rows(db, [item[4] for item in changed])
-    changed = [item[:4] + (rows[item[4]],) for item in changed]
+    rows = known_rows(db, [item[4] for item in changed + moved])
+    changed, moved = ([item[:4] + (rows[item[4]],) for item in items] for items in (changed, moved))
     grown, reset = [], []
     for item in changed:
         (grown if item[0].GROWS and continues(item[3], item[4]) else reset).append(item)
     gone, purged = [], False
     if left:
-        root_ids = dict(((a, paths.restored(p)), i) for i, a, p in db.execute('select id, agent, path from roots'))
         live = set(root_ids.get((adapter.NAME, root)) for adapter, root in all_roots)
         looked = set(root_ids.get((adapter.NAME, root)) for adapter, root in all_roots if agent in (None, adapter.NAME))
         archived = set(i for i, in db.execute('select id from roots where archive = 1'))
         unlisted = tuple(os.path.join(path, '') for path, _ in problems)
-        for row in known_rows(db, [number for number, _, _ in left.values()]).values():
+        for row in known_rows(db, [row[1] for row in left.values()]).values():
             if row.root in archived:
                 # The original is back, or the archive was emptied.
                 gone.append(row)
@@ -81,7 +84,7 @@ def make(db, agent=None, environ=os.environ, folder=None, whole=False):
             elif row.root in looked and not row.path.startswith(unlisted):
                 gone.append(row)
                 purged = purged or row.path not in kept
-    return Plan(new, grown, reset, gone, purged, len(known) - len(left) + len(new), problems, len(known), all_roots, archives)
+    return Plan(new, grown, reset, gone, purged, len(known) - len(left) + len(new), problems, len(known), all_roots, archives, moved)
 
 
 def _archived(places, agent, known, left, new, changed, problems):
@@ -105,8 +108,8 @@ def _archived(places, agent, known, left, new, changed, problems):
             item = (adapter, where, group, Source(path, role, chain, session, size, mtime))
             if row is None:
                 new.append(item + (None,))
-            elif row[1] != size or row[2] != mtime:
-                changed.append(item + (row[0],))
+            elif row[2] != size or row[3] != mtime:
+                changed.append(item + (row[1],))
     return kept
 
 
@@ -129,7 +132,7 @@ def continues(source, row):
 
 def nothing_to_do(plan):
     """True when the index already shows what is on disk."""
-    return not (plan.new or plan.grown or plan.reset or plan.gone)
+    return not (plan.new or plan.grown or plan.reset or plan.gone or plan.moved)
 
 
 # What a build did. total: files known; indexed: read now; skipped: unchanged; deleted: taken out; gone: archived and no
