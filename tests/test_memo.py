@@ -176,7 +176,7 @@ def test_workspace_is_a_part_of_what_a_chat_depends_on(tmp_path, monkeypatch):
 def test_just_changed_is_not_kept(tmp_path, monkeypatch):
     monkeypatch.setenv('SESSION_DIGGER_DATA_DIR', str(tmp_path))
     path = tmp_path / 'it'
-    path.write_text('x')
+    path.write_text('x', encoding='ascii')
     assert memo.kept('a', 1, (str(path),), lambda: [(1,)]) == [(1,)]
     assert memo.kept('a', 1, (str(path),), lambda: [(2,)]) == [(2,)]
     assert not (tmp_path / 'memos').exists()
@@ -187,7 +187,7 @@ def test_nothing_can_be_kept(tmp_path, monkeypatch, where):
     data = tmp_path / 'data'
     if where == 'a file in its place':
         data.mkdir()
-        (data / 'memos').write_text('')
+        (data / 'memos').write_text('', encoding='ascii')
     monkeypatch.setenv('SESSION_DIGGER_DATA_DIR', str(data))
     monkeypatch.setattr(memo, '_UNSETTLED', -10 ** 10)
     assert memo.kept('a', 1, (str(tmp_path),), lambda: [(1, 'x')]) == [(1, 'x')]
