@@ -8,12 +8,11 @@ import re
 
 from ..base import clock
 from ..events import ATTACHMENT, INJECTED, META, PROMPT, REPLY, TYPED, UNKNOWN, Event
+from .folder_names import directory_of
 from .values import first, mark, texts_of, tool_input, word
 
 _KNOWN = frozenset('intent actions outcome learned message_summary_time message_id'.split())
 _WHEN = re.compile(r'(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)\Z')
-# Folders that are looked into for the directory a slug stands for.
-_MOST = 400
 
 
 def local_time(text, day, zone):
@@ -26,27 +25,6 @@ def local_time(text, day, zone):
                              and parts[4] < 60 and parts[5] < 60 and parts[0] > 0):
         return local_time('', day, zone) if found else None
     return zone.to_utc(*parts)
-
-
-def directory_of(slug, top=os.sep):
-    """-> the directory whose path with dashes for separators is `slug`, where exactly one exists, else ''."""
-    if not slug.startswith('-') or os.sep != '/':
-        return ''
-    found, waiting, looked = [], [(top, slug[1:])], 0
-    while waiting and len(found) < 2 and looked < _MOST:
-        path, rest = waiting.pop()
-        looked += 1
-        try:
-            names = os.listdir(path)
-        except OSError:
-            # Not ours to look into.
-            continue
-        for name in names:
-            if rest == name and os.path.isdir(os.path.join(path, name)):
-                found.append(os.path.join(path, name))
-            elif rest.startswith(name + '-') and os.path.isdir(os.path.join(path, name)):
-                waiting.append((os.path.join(path, name), rest[len(name) + 1:]))
-    return found[0] if len(found) == 1 and not waiting else ''
 
 
 class Parser(object):
