@@ -66,7 +66,7 @@ def scan(root, problems):
     path = os.path.join(root, _DB)
     if os.path.isfile(path):
         from .cursor_db import entries
-        from .values import quoted
+        from .inside import quoted
         try:
             for sid, size, mtime in entries(path):
                 yield os.path.join(path, quoted(sid)), size, mtime, 'main', '', sid, ''
@@ -134,7 +134,7 @@ def session_at(path):
 def head(path, also=()):
     """-> {'session': id, 'role': main, 'chain': ''} of a transcript or a chat, by its name."""
     if _is_inside(path):
-        from .values import unquoted
+        from .inside import unquoted
         return {'session': unquoted(os.path.basename(path)), 'role': 'main', 'chain': ''}
     return {'session': os.path.splitext(os.path.basename(path))[0], 'role': 'main', 'chain': ''}
 

@@ -9,8 +9,9 @@ from ..base import sqlite_ro
 from ..base.clock import parse_time
 from ..events import DECLINED
 from .cursor_parse import Transcript
+from .inside import unquoted
 from .talk import fields
-from .values import decoded, first, inner, unquoted, word
+from .values import decoded, first, inner, word
 
 # A message counts as this many bytes.
 _MESSAGE_BYTES = 3000
