@@ -56,6 +56,9 @@ Usage = namedtuple('Usage', (
     'stop_reason',
 ))
 
+# A tier that marks the sums of several calls, given to one of them because their agent keeps no other figures.
+SUMMED = 'summed'
+
 # Result of a tool call. spill: path of the file that holds the whole output, '' when the text is whole.
 ToolResult = namedtuple('ToolResult', 'call_id spill')
 

@@ -9,6 +9,7 @@ from math import gcd
 from zlib import crc32
 
 from echolib.base.clock import days_from_civil
+from echolib.events import SUMMED
 
 # Part of every fingerprint: raise it when a rule here or in pricing_names changes what a call costs.
 PRICING_VERSION = 1
@@ -134,7 +135,8 @@ class PriceTable:
 
         model: the name as logged, or None.  time_ms: UTC milliseconds; None = the newest plain rates.
         Buckets are integers that do not overlap.  speed, geo and tier are the logged `speed`, `inference_geo`
-        and `service_tier` (str or None); only 'fast', 'us' and 'priority' change a price.
+        and `service_tier` (str or None); only 'fast', 'us' and 'priority' change a price. A tier of SUMMED says that the
+        buckets are several calls' together, so that their prompts' lengths are unknown: the plain rates hold.
         """
         plan = self._plans.get((model, time_ms if time_ms is None else time_ms // _DAY_MS, speed, geo, tier))
         if plan is None:
@@ -147,7 +149,7 @@ class PriceTable:
             for start, end in windows:
                 if start <= time_ms % _DAY_MS < end:
                     rates, tiers = peak
-        if tiers:
+        if tiers and tier != SUMMED:
             prompt = input + cache_read + cache_write_5m + cache_write_1h
             for least, tier_rates in tiers:
                 if prompt >= least:

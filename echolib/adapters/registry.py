@@ -1,8 +1,8 @@
 """The list of agents; the one place that names them all."""
-from . import claude, codex, cursor, dim, gemini, grok, kimi, opencode, qwen, reasonix, trae_cn, universal, workbuddy, zcode
+from . import claude, codex, copilot, cursor, dim, gemini, grok, kimi, opencode, qwen, reasonix, trae_cn, universal, workbuddy, zcode
 
 # Those whose files lie as another's do come before that one: detection asks in this order. What the user named is first.
-ADAPTERS = (universal, zcode, workbuddy, reasonix, trae_cn, dim, qwen, cursor, claude, grok, kimi, codex, gemini, opencode)
+ADAPTERS = (universal, zcode, workbuddy, reasonix, trae_cn, dim, qwen, cursor, copilot, claude, grok, kimi, codex, gemini, opencode)
 # Other names that --agent takes.
 ALIASES = {'claude-code': 'claude', 'claude_code': 'claude', 'kimi': 'kimi_code', 'trae': 'trae_cn', 'dimcode': 'dim'}
 # Whose reader takes files of a shape that other programs write as well (see universal_families).
@@ -16,7 +16,7 @@ UNADAPTED = (
     ('newmax', '.newmax/conversations', ''), ('proma', '.proma/agent-sessions', ''), ('iflow', '.iflow/projects', 'claude_envelope'),
     ('deepcode', '.deepcode/projects', ''), ('kigi', '.kigi/sessions', ''),
     ('pi', '.pi/agent/sessions', 'tree_message'),
-    ('copilot', '.copilot/session-state', 'event_log'), ('droid', '.factory/sessions', 'tree_message'))
+    ('droid', '.factory/sessions', 'tree_message'))
 
 _by_name = {}
 for _adapter in ADAPTERS:
