@@ -18,7 +18,7 @@ def names():
     """-> sorted list of the names of all these functions."""
     from .adapters import registry
     found = ['%s_%s' % (prefix, kind) for prefix in prefixes() for kind in _KINDS]
-    for adapter in registry.ADAPTERS:
+    for adapter in registry.adapters():
         found.extend(getattr(adapter, 'PUBLIC', ()))
     return sorted(found)
 
@@ -30,7 +30,7 @@ def function(name):
         prefix = name[:-len(kind) - 1]
         if name.endswith('_' + kind) and prefix in prefixes():
             return _MAKERS[kind](name, prefixes()[prefix])
-    for adapter in registry.ADAPTERS:
+    for adapter in registry.adapters():
         if name in getattr(adapter, 'PUBLIC', ()):
             from importlib import import_module
             return getattr(import_module('.' + adapter.PUBLIC[name], registry.__name__.rpartition('.')[0]), name)

@@ -57,7 +57,7 @@ def test_files_of_known_agents(home, place, name, agent, read):
 
 def test_every_session_of_the_fixtures_is_known(home):
     seen = set()
-    for adapter in registry.ADAPTERS:
+    for adapter in registry.adapters():
         for root in adapter.roots():
             for row in adapter.scan(root, []):
                 if os.path.isfile(row[0]) and row[3] != 'history':

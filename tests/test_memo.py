@@ -7,7 +7,7 @@ import sqlite3
 import pytest
 
 from helpers import FIXTURES
-from echolib.adapters import dim, dim_db, opencode, opencode_db, trae_chats, trae_cn, zcode, zcode_db
+from echolib.adapters import dim, dim_db, opencode, opencode_db, registry, trae_chats, trae_cn, zcode, zcode_db
 from echolib.base import memo, sqlite_ro
 
 
@@ -132,7 +132,7 @@ def test_memo_that_is_gone_or_wrong(store, monkeypatch, what):
     if what == 'deleted':
         shutil.rmtree(folder)
     elif what == 'other version':
-        monkeypatch.setattr(store.adapter, 'PARSER_VERSION', 99)
+        monkeypatch.setattr(registry, 'version', lambda name: 99)
     else:
         with open(place, 'w', encoding='ascii') as handle:
             handle.write({'cut': text[:-3], 'other json': '[[[[]]]]', 'rows of another kind': text[:text.rindex(']]')] + ',7]]'}[what])

@@ -89,7 +89,7 @@ def test_five_functions_an_agent(prefix):
 def test_there_is_one_implementation():
     made = [getattr(echolib, '%s_session_stats' % prefix) for prefix in per_agent.prefixes()]
     assert len(set(function.__code__ for function in made)) == 1
-    for adapter in registry.ADAPTERS:
+    for adapter in registry.adapters():
         for name in getattr(adapter, 'PUBLIC', ()):
             assert getattr(echolib, name).__module__ == 'echolib.adapters.' + adapter.PUBLIC[name]
 
@@ -334,10 +334,11 @@ def test_one_that_fails_or_hangs_hides_no_other(monkeypatch):
 
     def no_roots():
         raise OSError('no home')
-    monkeypatch.setattr(registry, 'ADAPTERS', (
+    listed = (
         adapter_of('slow', lambda: release.wait(20) and []), adapter_of('hangs', None, hangs), adapter_of('fails', None, fails),
         adapter_of('lost', no_roots), adapter_of('denied', None, denied), adapter_of('none', lambda: []),
-        adapter_of('gone', lambda: ['/no/such/folder']), adapter_of('fine', None, fine)))
+        adapter_of('gone', lambda: ['/no/such/folder']), adapter_of('fine', None, fine))
+    monkeypatch.setattr(registry, 'adapters', lambda: listed)
     monkeypatch.setattr(registry, 'UNADAPTED', ())
     began = time.monotonic()
     try:
@@ -360,7 +361,8 @@ def test_all_are_asked_at_once(monkeypatch):
     def meets(root, problems):
         meeting.wait(20)
         return iter(())
-    monkeypatch.setattr(registry, 'ADAPTERS', tuple(adapter_of('a%d' % n, None, meets) for n in range(6)))
+    listed = tuple(adapter_of('a%d' % n, None, meets) for n in range(6))
+    monkeypatch.setattr(registry, 'adapters', lambda: listed)
     monkeypatch.setattr(registry, 'UNADAPTED', ())
     assert [row['status'] for row in echolib.scan_all_environments_parallel(20)] == ['empty'] * 6
 
@@ -376,7 +378,6 @@ from ..events import PROMPT, REPLY, TYPED, USAGE, Event, Usage
 from . import Session, Source, Store
 
 NAME = 'toy'
-PARSER_VERSION = 1
 GROWS = False
 CLEANED = False
 STORES = (Store('toy.json.v1', 'talks/<session>.toy', True, 'a session'),)
@@ -471,7 +472,7 @@ def test_an_agent_is_one_file_and_its_registration(tmp_path):
     listed = os.path.join(copy, 'echolib', 'adapters', 'registry.py')
     with open(listed, encoding='utf-8') as lines:
         text = lines.read()
-    text = text.replace('\nfrom . import ', '\nfrom . import toy, ', 1).replace('\nADAPTERS = (', '\nADAPTERS = (toy, ', 1)
+    text = text.replace('\nAGENTS = (\n', "\nAGENTS = (\n    _agent('toy', 1, ('.toy',)),\n", 1)
     with open(listed, 'w', encoding='utf-8') as out:
         out.write(text)
     home = tmp_path / 'home'

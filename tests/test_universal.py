@@ -583,7 +583,7 @@ def test_nothing_of_it_is_imported_without_need():
     from helpers import run
     import sys
     code = ('import sys; sys.path.insert(0, %r); from echolib.adapters import registry\n'
-            'for adapter in registry.ADAPTERS: adapter.roots()\n'
+            'for adapter in registry.adapters(): adapter.roots()\n'
             'print([name for name in sys.modules if name.startswith("echolib.adapters.universal")], "json" in sys.modules)' % ROOT)
     assert run([sys.executable, '-S', '-c', code]).out.split() == ["['echolib.adapters.universal']", 'False']
 

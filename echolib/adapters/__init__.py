@@ -1,9 +1,8 @@
 """One module per agent behind one protocol; nothing above this package knows an agent's own files.
 
-Protocol of an adapter module:
+Protocol of an adapter module (its parser's version and where it may be found stand in the registry):
     NAME             what --agent takes and every output prints
     STORES           tuple of Store: every known place of this agent, also those that are not read, and why
-    PARSER_VERSION   int, raised when the same bytes give other events
     CLEANED          True: the agent removes old transcripts by itself, so they are archived before
     GROWS            True: its files grow at the end, line by line, and a grown one is gone on with; False: any change
                      makes a file be read again

@@ -10,7 +10,6 @@ from ..base import paths
 from . import Session, Source, Store
 
 NAME = 'claude'
-PARSER_VERSION = 1
 GROWS = True
 CLEANED = True
 STORES = (

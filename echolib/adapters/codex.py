@@ -10,7 +10,6 @@ from ..base import paths
 from . import Session, Source, Store
 
 NAME = 'codex'
-PARSER_VERSION = 1
 GROWS = True
 CLEANED = False
 # What scan() calls a main file may be a subagent's: head() says so, and whose.

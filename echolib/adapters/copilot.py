@@ -10,7 +10,6 @@ from .plain import (  # noqa: F401
     billed, branches, folders, grouped, inherited, is_missing, listing, side_files, spill_path, spill_text, stamp)
 
 NAME = 'copilot'
-PARSER_VERSION = 1
 GROWS = True
 CLEANED = False
 STORES = (

@@ -11,7 +11,6 @@ from .plain import (  # noqa: F401
     billed, branches, grouped, inherited, is_missing, listing, side_files, spill_path, spill_text, stamp)
 
 NAME = 'cursor'
-PARSER_VERSION = 1
 GROWS = False
 CLEANED = False
 STORES = (

@@ -6,10 +6,9 @@ card that was filled in later have paths of their own below the file's: .../dimc
 import os
 from collections import namedtuple
 
-from . import Session, Source, Store
+from . import Session, Source, Store, registry
 
 NAME = 'dim'
-PARSER_VERSION = 1
 # Cards do; what lies inside another file says for itself that it does not (see read).
 GROWS = True
 CLEANED = False
@@ -71,7 +70,7 @@ def entries(path):
     def ask():
         from .dim_db import asked
         return asked(path)
-    return [Entry(*row) for row in memo.kept(NAME, PARSER_VERSION, paths.database_files(path), ask)]
+    return [Entry(*row) for row in memo.kept(NAME, registry.version(NAME), paths.database_files(path), ask)]
 
 
 def scan(root, problems):

@@ -70,7 +70,7 @@ def _in_root(path, adapter, root):
 def _placed(path):
     """-> (adapter, root) of the agent in whose folder a file lies, also in a copy of one that has its usual name; None."""
     best, parts = None, path.split(os.sep)
-    for adapter in registry.ADAPTERS:
+    for adapter in registry.adapters():
         if adapter.NAME == universal.NAME:
             continue
         usual = [os.path.basename(root) for root in adapter.roots({})]

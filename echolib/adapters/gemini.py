@@ -9,7 +9,6 @@ import os
 from . import Session, Source, Store
 
 NAME = 'gemini'
-PARSER_VERSION = 1
 GROWS = True
 CLEANED = False
 # The name of a session's file holds the start of its id, the first record all of it.

@@ -9,7 +9,6 @@ import os
 from . import Session, Source, Store
 
 NAME = 'grok'
-PARSER_VERSION = 1
 GROWS = True
 CLEANED = False
 STORES = (

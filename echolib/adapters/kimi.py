@@ -11,7 +11,6 @@ from . import Session, Source, Store
 
 # What --agent takes and every output prints, for both clients.
 NAME = 'kimi_code'
-PARSER_VERSION = 1
 CLEANED = False
 GROWS = True
 STORES = (

@@ -7,10 +7,9 @@ A subagent is a session with a parent; a fork copies its parent's messages under
 import os
 from collections import namedtuple
 
-from . import Session, Source, Store
+from . import Session, Source, Store, registry
 
 NAME = 'opencode'
-PARSER_VERSION = 1
 GROWS = False
 CLEANED = False
 # Which session of the JSON tree is a subagent's only its file tells.
@@ -86,7 +85,7 @@ def in_database(path):
     def ask():
         from .opencode_db import asked
         return asked(path)
-    return dict((os.path.basename(row[0]), Entry(*row)) for row in memo.kept(NAME, PARSER_VERSION, paths.database_files(path), ask))
+    return dict((os.path.basename(row[0]), Entry(*row)) for row in memo.kept(NAME, registry.version(NAME), paths.database_files(path), ask))
 
 
 def entries(root, problems):

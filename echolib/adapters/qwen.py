@@ -9,7 +9,6 @@ import os
 from . import Session, Source, Store
 
 NAME = 'qwen'
-PARSER_VERSION = 1
 GROWS = True
 CLEANED = False
 # A session's telemetry names its subagents, whether or not they have transcripts.

@@ -10,7 +10,6 @@ import os
 from . import Session, Source, Store
 
 NAME = 'reasonix'
-PARSER_VERSION = 1
 # The event log and the day's ledger; line files are written anew and say so after each reading.
 GROWS = True
 CLEANED = False

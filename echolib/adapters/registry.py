@@ -1,12 +1,47 @@
 """The list of agents; the one place that names them all."""
-from . import claude, codex, copilot, cursor, dim, gemini, grok, kimi, opencode, qwen, reasonix, trae_cn, universal, workbuddy, zcode
+import os
+from collections import namedtuple
+from importlib import import_module
 
+from ..base import paths
+
+# One agent. module: its adapter's, of this package; version: raised when the same bytes give other events; folders below
+# the home and variables: where none is there, nothing of this agent can be, and its adapter need not be imported (None: it
+# must be asked); name: what --agent takes and every output prints.
+Agent = namedtuple('Agent', 'module version folders variables name')
+
+
+def _agent(module, version, folders=None, variables=(), name=None):
+    return Agent(module, version, folders, variables, name or module)
+
+
+# Below the home, where programs keep their settings.
+_CONFIG = ('.config/', 'Library/Application Support/')
 # Those whose files lie as another's do come before that one: detection asks in this order. What the user named is first.
-ADAPTERS = (universal, zcode, workbuddy, reasonix, trae_cn, dim, qwen, cursor, copilot, claude, grok, kimi, codex, gemini, opencode)
+AGENTS = (
+    _agent('universal', 1),
+    _agent('zcode', 1, ('.zcode',), ('ZCODE_HOME',)),
+    _agent('workbuddy', 1, ('.workbuddy', '.codebuddy', '.codebuddy-cn'), ('WORKBUDDY_DIR', 'CODEBUDDY_CONFIG_DIR')),
+    _agent('reasonix', 1, ('.reasonix',), ('REASONIX_STATE_HOME', 'REASONIX_HOME', 'APPDATA')),
+    _agent('trae_cn', 1, ('.trae-cn', '.trae') + tuple(base + name for base in _CONFIG for name in ('Trae', 'Trae CN', 'TRAE SOLO CN')),
+           ('APPDATA', 'XDG_CONFIG_HOME')),
+    _agent('dim', 1, ('.dim', '.dimcode')),
+    _agent('qwen', 1, ('.qwen',), ('QWEN_DATA_DIR', 'QWEN_RUNTIME_DIR', 'QWEN_HOME')),
+    _agent('cursor', 1, ('.cursor',) + tuple(base + 'Cursor' for base in _CONFIG), ('APPDATA', 'XDG_CONFIG_HOME')),
+    _agent('copilot', 1, ('.copilot',), ('COPILOT_HOME',)),
+    _agent('claude', 1, ('.claude', '.config/claude'), ('CLAUDE_CONFIG_DIR', 'XDG_CONFIG_HOME')),
+    _agent('grok', 1, ('.grok',), ('GROK_HOME',)),
+    _agent('kimi', 1, ('.kimi', '.kimi-code', '.kimix', '.config/kimi-desktop', '.local/share/kimi-desktop',
+                       'Library/Application Support/kimi-desktop', 'AppData/Roaming/kimi-desktop'),
+           ('KIMI_SHARE_DIR', 'KIMI_CODE_HOME'), 'kimi_code'),
+    _agent('codex', 1, ('.codex',), ('CODEX_HOME',)),
+    _agent('gemini', 1, ('.gemini',), ('GEMINI_DATA_DIR', 'GEMINI_DIR', 'GEMINI_CLI_HOME')),
+    _agent('opencode', 1, ('.local/share/opencode',), ('OPENCODE_DATA_DIR', 'XDG_DATA_HOME', 'OPENCODE_DB')),
+)
 # Other names that --agent takes.
 ALIASES = {'claude-code': 'claude', 'claude_code': 'claude', 'kimi': 'kimi_code', 'trae': 'trae_cn', 'dimcode': 'dim'}
 # Whose reader takes files of a shape that other programs write as well (see universal_families).
-SHAPES = {'claude_envelope': claude, 'codex_rollout': codex, 'kimi_wire': kimi}
+SHAPES = {'claude_envelope': 'claude', 'codex_rollout': 'codex', 'kimi_wire': 'kimi_code'}
 # Agents that are known to keep sessions but have no adapter: name, folder below the home, the shape of its files where that
 # is known (see universal_families).
 UNADAPTED = (
@@ -19,20 +54,45 @@ UNADAPTED = (
     ('droid', '.factory/sessions', 'tree_message'))
 
 _by_name = {}
-for _adapter in ADAPTERS:
-    if _adapter.NAME in _by_name:
-        raise ValueError('two adapters are called %s' % _adapter.NAME)
-    _by_name[_adapter.NAME] = _adapter
+for _one in AGENTS:
+    if _one.name in _by_name:
+        raise ValueError('two adapters are called %s' % _one.name)
+    _by_name[_one.name] = _one
 
 
 def get(name):
     """-> the adapter of that name (KeyError when there is none)."""
-    return _by_name[name]
+    return import_module('%s.%s' % (__package__, _by_name[name].module))
+
+
+def adapters():
+    """-> tuple of all adapters, in the registry's order."""
+    return tuple(get(agent.name) for agent in AGENTS)
+
+
+def asked(environ=os.environ, known=()):
+    """-> iterator of the adapters that can have something on this machine, and those of the agents named in `known`."""
+    home = paths.home()
+    for agent in AGENTS:
+        if (agent.folders is None or agent.name in known or any(environ.get(name) for name in agent.variables)
+                or home and any(_may_be(os.path.join(home, folder)) for folder in agent.folders)):
+            yield get(agent.name)
+
+
+def _may_be(path):
+    """False where nothing is at a path; what cannot be looked at may be there."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def names():
     """-> list of agent names, in the registry's order."""
-    return [adapter.NAME for adapter in ADAPTERS]
+    return [agent.name for agent in AGENTS]
 
 
 def resolve(name):
@@ -46,14 +106,19 @@ def resolve(name):
     return name
 
 
+def version(name):
+    """-> the version of an agent's parser: raised when the same bytes give other events."""
+    return _by_name[name].version
+
+
 def versions():
     """-> short text of all parser versions, part of what tells whether an index is up to date."""
-    return '-'.join('%s%d' % (adapter.NAME, adapter.PARSER_VERSION) for adapter in ADAPTERS)
+    return '-'.join('%s%d' % (agent.name, agent.version) for agent in AGENTS)
 
 
 def detect(path):
     """-> the adapter whose file `path` looks like, or None."""
-    for adapter in ADAPTERS:
+    for adapter in adapters():
         if adapter.owns(path):
             return adapter
     return None
@@ -61,4 +126,5 @@ def detect(path):
 
 def detect_by_shape(path):
     """-> the adapter for a file that none owns but whose records have a known shape, or None."""
+    universal = get('universal')
     return universal if universal.fits(path) else None

@@ -7,10 +7,9 @@ own below its database's: .../state.vscdb/<session id>.
 import os
 from collections import namedtuple
 
-from . import Session, Source, Store
+from . import Session, Source, Store, registry
 
 NAME = 'trae_cn'
-PARSER_VERSION = 1
 # Cards and rollouts do; a chat says for itself that it does not (see read).
 GROWS = True
 CLEANED = False
@@ -127,7 +126,7 @@ def entries(path):
     def ask():
         from .trae_chats import asked
         return asked(path)
-    return [Entry(*row) for row in memo.kept(NAME, PARSER_VERSION, paths.database_files(path) + (workspace_file(path),), ask)]
+    return [Entry(*row) for row in memo.kept(NAME, registry.version(NAME), paths.database_files(path) + (workspace_file(path),), ask)]
 
 
 def workspace_file(path):

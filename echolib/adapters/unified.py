@@ -24,7 +24,7 @@ def resolve_agent(path):
     if adapter is not None:
         return adapter.NAME
     best = ('', '')
-    for adapter in registry.ADAPTERS:
+    for adapter in registry.adapters():
         for root in adapter.roots():
             if paths.same_or_below(path, root) and len(root) > len(best[0]):
                 best = (root, adapter.NAME)
@@ -51,7 +51,7 @@ def session_of(given, agent=None):
         return lookup.session_at(path) if agent is None else registry.get(agent).session_at(path)
     if os.path.basename(given) != given:
         os.stat(path)
-    for adapter in registry.ADAPTERS:
+    for adapter in registry.adapters():
         if agent in (None, adapter.NAME):
             for _, row in _called(adapter, given):
                 return adapter.session_at(row[0])
@@ -76,7 +76,7 @@ def _called(adapter, session_id):
 
 def _in_folder(path, agent):
     """-> the Session whose own folder this is, or the only one in it."""
-    adapters = [registry.get(agent)] if agent is not None else registry.ADAPTERS
+    adapters = [registry.get(agent)] if agent is not None else registry.adapters()
     found = {}
     for adapter in adapters:
         if adapter.owns(path):
@@ -189,7 +189,7 @@ def environments(timeout):
     """See echolib.scan_all_environments_parallel."""
     until = time.monotonic() + timeout
     rows = []
-    asked = [_Look(adapter.NAME, '', _looks, adapter) for adapter in registry.ADAPTERS]
+    asked = [_Look(adapter.NAME, '', _looks, adapter) for adapter in registry.adapters()]
     others = _Look('', '', _unadapted)
     for one in asked:
         one.wait(until)

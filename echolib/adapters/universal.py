@@ -10,7 +10,6 @@ from ..base import paths
 from . import Session, Source, Store
 
 NAME = 'universal'
-PARSER_VERSION = 1
 # A shape is told from the first records, so that any change may change what a file is taken for.
 GROWS = False
 CLEANED = False
@@ -169,7 +168,7 @@ def scan(root, problems):
 def _others(root):
     from . import registry
     out = []
-    for adapter in registry.ADAPTERS:
+    for adapter in registry.adapters():
         if adapter.NAME != NAME:
             out += [other for other in adapter.roots() if os.path.isdir(other)]
     return out

@@ -112,7 +112,8 @@ def is_history(shape):
 def _reader(shape):
     """-> the adapter whose own files have this shape, None where there is none."""
     from . import registry
-    return registry.SHAPES.get(shape.family)
+    name = registry.SHAPES.get(shape.family)
+    return registry.get(name) if name else None
 
 
 def _parser(source, coverage, mapping, shape, state):

@@ -8,7 +8,6 @@ import os
 from . import Session, Source, Store
 
 NAME = 'workbuddy'
-PARSER_VERSION = 1
 GROWS = True
 CLEANED = False
 STORES = (

@@ -9,10 +9,9 @@ A session of the database has a path of its own below the database's: .../cli/db
 import os
 from collections import namedtuple
 
-from . import Session, Source, Store
+from . import Session, Source, Store, registry
 
 NAME = 'zcode'
-PARSER_VERSION = 1
 GROWS = False
 CLEANED = False
 STORES = (
@@ -110,7 +109,7 @@ def entries(path):
     def ask():
         from .zcode_db import asked
         return asked(path)
-    return dict((row[0], Entry(*row)) for row in memo.kept(NAME, PARSER_VERSION, paths.database_files(path), ask))
+    return dict((row[0], Entry(*row)) for row in memo.kept(NAME, registry.version(NAME), paths.database_files(path), ask))
 
 
 class Tree(object):

@@ -24,9 +24,9 @@ def known_rows(db, ids):
     return out
 
 
-def configured(environ=os.environ):
-    """-> list of (adapter, root path) of every configured root."""
-    return [(adapter, root) for adapter in registry.ADAPTERS for root in adapter.roots(environ)]
+def configured(environ=os.environ, known=()):
+    """-> list of (adapter, root path) of every configured root, of the agents that can be here or are named in `known`."""
+    return [(adapter, root) for adapter in registry.asked(environ, known) for root in adapter.roots(environ)]
 
 
 def make(db, agent=None, environ=os.environ, folder=None, whole=False):
@@ -41,7 +41,7 @@ def make(db, agent=None, environ=os.environ, folder=None, whole=False):
     root_ids = dict(((a, paths.restored(p)), i) for i, a, p in db.execute('select id, agent, path from roots'))
     new, changed, moved, problems = [], [], [], []
     left = dict(known)
-    all_roots = configured(environ)
+    all_roots = configured(environ, set(agent for agent, _ in root_ids))
     for adapter, root in all_roots:
         if agent is not None and adapter.NAME != agent:
             continue
