@@ -105,8 +105,12 @@ def test_text_fits_and_has_bars(home):
     got = run_script('trend-engine', 'usage', home=home)
     lines = got.out.splitlines()
     assert got.rc == 0 and max(map(len, lines)) <= 100
+    assert lines[0].split() == ['date', 'models', 'calls', 'input', 'output', 'c.create', 'c.read', 'total', 'cost']
     rows = [line for line in lines if line.startswith(('2026', '(no'))]
-    assert [line.count('#') for line in rows] == [24, 1, 10, 12]     # of 176 tokens: 11, 78, 88
+    assert rows[2].split()[:10] == ['2026-01-25', 'haiku-4-5,', 'sonnet-4-5', '2', '60', '6', '7', '5', '78', '$0.0004']
+    size = rows[0].count('#')
+    # Of 176 tokens: all of them, 11, 78, 88.
+    assert size >= 6 and [line.count('#') for line in rows] == [size] + [max(1, int(size * part / 176.0 + 0.5)) for part in (11, 78, 88)]
     assert lines[-1].endswith('explain') and 'zone UTC' in lines[-2]
     got = run_script('trend-engine', 'usage', '--by', 'project', '--limit', '1', home=home)
     assert '/home/dev/other' in got.out and 'and 1 more' in got.out and '/home/dev/app' not in got.out

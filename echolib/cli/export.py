@@ -66,7 +66,7 @@ def _target(args, session, form):
     folder = os.path.dirname(path)
     if not os.path.isdir(folder) or args.output.endswith(('/', os.sep)) and not os.path.isdir(args.output):
         raise EchoError('there is no folder %s to write into; make it first' % text_path(folder))
-    if _is_agents(session.asked.catalog.db, os.path.realpath(folder)):
+    if is_agents(session.asked.catalog.db, os.path.realpath(folder)):
         raise EchoError('%s holds transcripts, which are only read here; choose another folder' % text_path(folder))
     if os.path.lexists(path) and not args.force and not _is_device(path):
         raise EchoError('%s exists; --force replaces it' % text_path(path))
@@ -85,7 +85,7 @@ def file_name(agent, sid, form):
     return '%s.%s' % (name, form)
 
 
-def _is_agents(db, folder):
+def is_agents(db, folder):
     """True for a folder that holds transcripts, and for any folder inside of one."""
     folders = set(os.path.dirname(paths.restored(path)) for path, in db.execute('select path from files'))
     return any(paths.same_or_below(folder, os.path.realpath(where)) for where in folders)

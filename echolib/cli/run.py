@@ -49,6 +49,25 @@ class Output(object):
                 return 100
         return 100
 
+    def colored(self):
+        """True where colour is wanted: a terminal that knows it, and nothing that says otherwise (NO_COLOR)."""
+        return sys.stdout is not None and sys.stdout.isatty() and not os.environ.get('NO_COLOR') and os.environ.get('TERM') not in (None, 'dumb')
+
+    def shows(self, text):
+        """True where the terminal's encoding has these characters."""
+        try:
+            text.encode(_encoding(sys.stdout) if sys.stdout is not None else 'utf-8')
+        except UnicodeEncodeError:
+            return False
+        return True
+
+    def bar(self, share, columns):
+        """-> a bar of a share (0 to 1) of so many columns; what is more than 0 shows."""
+        size = int(share * columns + 0.5)
+        mark = u'\u2588' if self.colored() and self.shows(u'\u2588') else '#'
+        drawn = mark * max(size, 1 if share > 0 else 0)
+        return '\x1b[36m%s\x1b[0m' % drawn if drawn and self.colored() else drawn
+
     def progress(self, what):
         """-> a function for progress figures: a line on stderr, only on a terminal."""
         if sys.stderr is None or not sys.stderr.isatty():
@@ -178,10 +197,10 @@ def _help(program, summary, commands, out):
     out.line()
     out.line('usage: %s COMMAND [options]' % program)
     out.line()
-    examples = []
+    examples, room = [], max(len(name) for name in commands)
     for name in commands:
         command = commands[name]()
-        out.line('  %-14s %s' % (name, command.summary))
+        out.line('  %-*s  %s' % (room, name, command.summary))
         examples.extend(command.examples[:1])
     out.line()
     out.line('%s COMMAND --help tells a command\'s options.' % program)

@@ -9,7 +9,7 @@ from .trends_common import TZ, Opened, factor, model, name, nothing, quantity
 _METRICS = ('cost-per-prompt', 'output-per-prompt', 'tokens-per-prompt', 'cost', 'output', 'tokens', 'tool-errors')
 _UNITS = {'cost': 'usd', 'cost-per-prompt': 'usd', 'tool-errors': 'share'}
 _COLUMNS = 'KIND PROJECT NAME AMOUNT SHARE BEFORE AFTER'.split()
-_MOST, _LEAST = 8, 0.02
+_MOST, _LEAST, _CANCEL = 8, 0.02, 3.0
 _WORDS = {
     'prompts': 'number of prompts a day', 'mix': 'which projects were worked in', 'calls': 'API calls per prompt', 'model': 'models',
     'output': 'output tokens per call', 'sent': 'tokens sent per call', 'cache': 'share read from the cache',
@@ -147,16 +147,18 @@ def lines(view, data, width=100):
     out.append('')
     if not data['change']:
         return out
-    # Shares say little where parts cancel each other: the change is small beside them.
     shown = [one for one in data['parts'] if abs(one['share']) >= _LEAST][:_MOST]
-    out.append('   of it  amount')
-    for one in shown:
-        out.append(('%7.0f %%  %s  %s' % (100 * one['share'], _signed(one['amount'], unit), _what(view, one, width - 23))).rstrip())
-    rest = data['parts'][len(shown):] if shown == data['parts'][:len(shown)] else [one for one in data['parts'] if one not in shown]
+    # Where parts cancel each other the change is small beside them, and shares of it say nothing.
+    told = all(abs(one['share']) <= _CANCEL for one in shown)
+    out.append('   of it  amount' if told else '  amount')
+    rows = [(one['share'], one['amount'], _what(view, one, width - (23 if told else 14))) for one in shown]
+    rest = [one for one in data['parts'] if one not in shown]
     if rest:
         left = sum(one['amount'] for one in rest)
-        out.append('%7.0f %%  %s  %d smaller parts' % (100 * left / data['change'], _signed(left, unit), len(rest)))
-    out.append('%7.0f %%  %s' % (100, _signed(data['change'], unit)))
+        rows.append((left / data['change'], left, '%d smaller part%s' % (len(rest), '' if len(rest) == 1 else 's')))
+    rows.append((1.0, data['change'], '' if told else 'in all; the parts mostly cancel each other'))
+    for share, value, words in rows:
+        out.append(('%s%s  %s' % ('%7.0f %%  ' % (100 * share) if told else '', _signed(value, unit), words)).rstrip())
     return out
 
 

@@ -129,10 +129,12 @@ def cost(keys):
     return format_usd(known) if keys['cost_usd'] is not None else '>= ' + format_usd(known) if known else 'unknown'
 
 
-def spark(values):
+def spark(out, values):
     """-> a row of characters, one a value, '.' for 0, height by the largest."""
     top = max(values) if values else 0
     if not top:
         return '.' * len(values)
-    marks = '\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588'
+    marks = u'\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588'
+    if not out.shows(marks):
+        marks = '12345678'
     return ''.join('.' if value <= 0 else marks[min(7, int(8.0 * value / top))] for value in values)

@@ -2,6 +2,7 @@
 from ..base import clock
 from ..base import text as texts
 from ..base.errors import UsageError
+from . import columns
 from . import options as opt
 from .common import amount, compact, dump, iso, money, when
 from .trends_common import TZ, Opened, cost, factor, model, name, quantity
@@ -97,21 +98,24 @@ def _text(out, view, data):
     out.line('cost at API list prices of %s: %s' % (data['prices_as_of'], money(data)))
     out.line()
     same = '' if data['complete'] else ' (the same part of each)'
-    out.line('%-22s %10s %11s %7s %14s %7s' % ('against before' + same, '', 'week before', '', 'middle of %d' % max(
-        one['of'] for one in data['against'].values()), ''))
-    for key, one in data['against'].items():
-        label, unit = LABELS[key]
-        if not one['value'] and not one['previous'] and not one['median']:
-            continue
-        out.line(('%-22s %10s %11s %7s %14s %7s' % (
-            label, quantity(one['value'], unit), quantity(one['previous'], unit), _ratio(one['value'], one['previous']),
-            quantity(one['median'], unit), _ratio(one['value'], one['median']))).rstrip())
+    shown = [(LABELS[key], one) for key, one in data['against'].items() if one['value'] or one['previous'] or one['median']]
+    for line in columns.lines(out, [
+            columns.note('against before' + same, [label for (label, _), _ in shown]),
+            columns.number('', [quantity(one['value'], unit) for (_, unit), one in shown]),
+            columns.number('week before', [quantity(one['previous'], unit) for (_, unit), one in shown], 3),
+            columns.number('change', [_ratio(one['value'], one['previous']) for _, one in shown], 2),
+            columns.number('middle of %d' % max(one['of'] for one in data['against'].values()), [
+                quantity(one['median'], unit) for (_, unit), one in shown], 4),
+            columns.number('to middle', [_ratio(one['value'], one['median']) for _, one in shown], 1)]):
+        out.line(line)
     out.line()
-    top = max(day['total_tokens'] for day in data['days']) or 1
-    for at, day in enumerate(data['days']):
-        out.line(('%s %s %7s prompts %8s tokens %10s  %s' % (
-            _DAY_NAMES[at], day['day'][5:], amount(day['prompts']), compact(day['total_tokens']), quantity(day['known_cost_usd'], 'usd'),
-            '#' * (day['total_tokens'] * 24 // top))).rstrip())
+    for line in columns.lines(out, [
+            columns.note('day', ['%s %s' % (_DAY_NAMES[at], day['day'][5:]) for at, day in enumerate(data['days'])]),
+            columns.number('prompts', [amount(day['prompts']) for day in data['days']], 2),
+            columns.number('tokens', [compact(day['total_tokens']) for day in data['days']]),
+            columns.number('cost', [quantity(day['known_cost_usd'], 'usd') for day in data['days']]),
+            columns.bar([day['total_tokens'] for day in data['days']])]):
+        out.line(line)
     _tables(out, view, data)
     _what_changed(out, view, data)
     out.line()
@@ -129,11 +133,16 @@ def _ratio(value, base):
 def _tables(out, view, data):
     for by, count in (('project', 6), ('model', 4)):
         rows = data['by_' + by]
-        if rows:
-            out.line()
-        for row in rows[:count]:
-            shown = name(view, row['key'], 40, True) if by == 'project' else model(view, row['key'], 40)
-            out.line('%s %7s calls %8s tokens %11s' % (texts.pad(shown, 40), amount(row['api_calls']), compact(row['total_tokens']), cost(row)))
+        if not rows:
+            continue
+        out.line()
+        path = by == 'project'
+        for line in columns.lines(out, [
+                columns.name(by, [name(view, row['key'], 40, path) if path else model(view, row['key'], 40) for row in rows[:count]], 0, path),
+                columns.number('calls', [amount(row['api_calls']) for row in rows[:count]], 2),
+                columns.number('tokens', [compact(row['total_tokens']) for row in rows[:count]], 1),
+                columns.number('cost', [cost(row) for row in rows[:count]])]):
+            out.line(line)
         if len(rows) > count:
             out.line('  and %d more %ss' % (len(rows) - count, by))
     failing = [row for row in data['by_tool'] if row['errors']]
@@ -142,9 +151,13 @@ def _tables(out, view, data):
         out.line()
         out.line('failed: ' + ', '.join('%s %d of %d' % (name(view, row['key'], 30), row['errors'], row['calls']) for row in failing[:5]))
     out.line()
-    for row in data['top_sessions'][:5]:
-        out.line('%s %10s %4s prompts  %s' % (row['short_id'], quantity(row['known_cost_usd'], 'usd'), amount(row['prompts']),
-                                              name(view, row['title'] or '(no title)', 60)))
+    top = data['top_sessions'][:5]
+    for line in columns.lines(out, [
+            columns.note('session', [row['short_id'] for row in top]),
+            columns.number('cost', [quantity(row['known_cost_usd'], 'usd') for row in top]),
+            columns.number('prompts', [amount(row['prompts']) for row in top], 1),
+            columns.name('', [name(view, row['title'] or '(no title)', 60) for row in top])]):
+        out.line(line)
 
 
 def _what_changed(out, view, data):

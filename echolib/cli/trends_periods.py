@@ -1,5 +1,6 @@
 """trend-engine.py period-over-period."""
 from ..base import text as texts
+from . import columns
 from . import options as opt
 from .common import amount, compact, dump, iso, money, when
 from .trends_common import TZ, Opened, cost, factor, nothing, quantity
@@ -13,6 +14,7 @@ LABELS = {
 _STATES = {'': '', 'unfinished': 'unfinished', 'begins': 'the history begins in it', 'before': 'before the history'}
 _COLUMNS = ('PERIOD START STATE SESSIONS PROMPTS API_CALLS TOTAL_TOKENS OUTPUT KNOWN_COST_USD COST_PER_PROMPT_USD OUTPUT_PER_PROMPT '
             'CACHE_HIT_RATE TOOL_ERROR_RATE INTERRUPTIONS COMPACTIONS').split()
+_ROWS = 30
 
 
 def command():
@@ -82,17 +84,23 @@ def _text(out, args, view, data):
             out.line('nothing in the last %d %ss; a longer look back: --lookback %d' % (
                 data['lookback'] + 1, args.unit, 4 * data['lookback'] + 4))
         return
-    skipped = len(rows) - 30
-    out.line('%-11s sessions prompts   calls  tokens  output        cost    $/prompt  failed  cached' % args.unit)
-    if skipped > 0:
-        out.line('  %d earlier ones (--format tsv)' % skipped)
-    for row in rows[-30:]:
-        out.line(('%-11s %8s %7s %7s %7s %7s %11s %11s %7s %7s  %s' % (
-            row['key'], amount(row['sessions']), amount(row['turns']), amount(row['api_calls']), compact(row['total_tokens']),
-            compact(row['tokens']['output']), cost(row), _per_prompt(row),
-            quantity(row['tool_error_rate'], 'share'), quantity(row['cache_hit_rate'], 'share'), _STATES[row['state']])).rstrip())
-        if row['cost_usd'] is None and row is rows[-1]:
-            out.line('  cost: %s' % money(row))
+    shown = rows[-_ROWS:]
+    if len(rows) > _ROWS:
+        out.line('  %d earlier ones (--format tsv)' % (len(rows) - _ROWS))
+
+    def figures(head, form, rank):
+        return columns.number(head, [form(row) for row in shown], rank)
+    for line in columns.lines(out, [
+            columns.note(args.unit, [row['key'] for row in shown]), figures('sessions', lambda r: amount(r['sessions']), 4),
+            figures('prompts', lambda r: amount(r['turns']), 3), figures('calls', lambda r: amount(r['api_calls']), 6),
+            figures('tokens', lambda r: compact(r['total_tokens']), 1), figures('output', lambda r: compact(r['tokens']['output']), 8),
+            figures('cost', cost, 0), figures('$/prompt', _per_prompt, 2), figures('failed', lambda r: quantity(r['tool_error_rate'], 'share'), 5),
+            figures('cached', lambda r: quantity(r['cache_hit_rate'], 'share'), 7),
+            columns.note('', [_STATES[row['state']] for row in shown], 1 if any(row['state'] for row in shown) else 10),
+            columns.bar([row['known_cost_usd'] for row in shown])]):
+        out.line(line)
+    if rows[-1]['cost_usd'] is None:
+        out.line('  cost: %s' % money(rows[-1]))
     current = data['current']
     out.line()
     earlier = any(one['of'] for one in current['against'].values())

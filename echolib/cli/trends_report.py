@@ -5,7 +5,7 @@ from ..base import clock
 from ..base.errors import EchoError, UsageError
 from . import options as opt
 from .common import amount, dump, text_path, when
-from .export import _is_agents, write
+from .export import is_agents, write
 from .trends_common import TZ, Opened, name
 
 
@@ -94,7 +94,7 @@ def _target(given, force, db):
     folder = os.path.dirname(path)
     if not os.path.isdir(folder):
         raise EchoError('there is no folder %s to write into; make it first' % text_path(folder))
-    if _is_agents(db, os.path.realpath(folder)):
+    if is_agents(db, os.path.realpath(folder)):
         raise EchoError('%s holds transcripts, which are only read here; choose another folder' % text_path(folder))
     if os.path.lexists(path) and not force and (os.path.isfile(path) or os.path.islink(path)):
         raise EchoError('%s exists; --force replaces it' % text_path(path))

@@ -1,11 +1,12 @@
 """trend-engine.py by-theme."""
 from ..base import text as texts
+from . import columns
 from . import options as opt
 from .common import amount, compact, dump
 from .trends_common import TZ, Opened, cost, factor, most, name, nothing, quantity, spark
 
 _BY = ('project', 'agent', 'model', 'tool', 'branch')
-_ROWS, _WEEKS, _WIDEST = 20, 12, 30
+_ROWS, _WEEKS, _WIDEST = 20, 12, 40
 _COLUMNS = ('KEY SESSIONS FIRST LAST CALLS ERRORS DECLINED ERROR_RATE PROMPTS API_CALLS TOTAL_TOKENS KNOWN_COST_USD CACHE_HIT_RATE '
             'RECENT EARLIER DIRECTION').split()
 
@@ -70,26 +71,23 @@ def _text(out, args, view, data):
     if not rows:
         nothing(out, args)
         return
-    names = [name(view, row['key'], _WIDEST, args.group_by == 'project') for row in rows]
-    room = max(len(args.group_by), max(texts.width(one) for one in names))
+    path = args.group_by == 'project'
+    table = [columns.name(args.group_by, [name(view, row['key'], _WIDEST, path) for row in rows], 0, path)]
     if tool:
-        out.line('%s    calls   failed       declined sessions  last %d weeks   4 weeks' % (texts.pad('tool', room), _WEEKS))
+        table += [columns.number('calls', [amount(row['calls']) for row in rows]), columns.number('failed', [amount(row['errors']) for row in rows], 3),
+                  columns.number('share', [quantity(row['error_rate'], 'share') for row in rows]),
+                  columns.number('declined', [amount(row['declined']) for row in rows], 5),
+                  columns.number('sessions', [amount(row['sessions']) for row in rows], 6)]
     else:
-        out.line('%s sessions   calls  tokens        cost  share  last %d weeks   4 weeks' % (texts.pad(args.group_by, room), _WEEKS))
-    for row, one in zip(rows, names):
-        # How the last complete weeks stand to those before them.
-        change = factor(row['recent'] / float(row['earlier'])) if row['earlier'] else 'new' if row['recent'] and row['earlier'] == 0 else '-'
-        word = row['direction']['direction']
-        course = '%s %9s%s' % (texts.pad(spark([week['size'] for week in row['weeks'][-_WEEKS:]]), _WEEKS + 2), change,
-                               '  ' + word if word.endswith(('rising', 'falling')) else '')
-        if tool:
-            out.line('%s %8s %8s %7s %7s %8s  %s' % (
-                texts.pad(one, room), amount(row['calls']), amount(row['errors']), quantity(row['error_rate'], 'share'),
-                amount(row['declined']), amount(row['sessions']), course))
-        else:
-            out.line('%s %8s %7s %7s %11s %6s  %s' % (
-                texts.pad(one, room), amount(row['sessions']), amount(row['api_calls']), compact(row['total_tokens']), cost(row),
-                '-' if row['cost_share'] is None else '%.0f %%' % (100 * row['cost_share']), course))
+        table += [columns.number('sessions', [amount(row['sessions']) for row in rows], 5),
+                  columns.number('calls', [amount(row['api_calls']) for row in rows], 6),
+                  columns.number('tokens', [compact(row['total_tokens']) for row in rows]), columns.number('cost', [cost(row) for row in rows]),
+                  columns.number('share', ['-' if row['cost_share'] is None else '%.0f %%' % (100 * row['cost_share']) for row in rows], 4)]
+    table += [columns.note('last %d weeks' % _WEEKS, [spark(out, [week['size'] for week in row['weeks'][-_WEEKS:]]) for row in rows], 2),
+              columns.number('4 weeks', [_lately(row) for row in rows], 1),
+              columns.note('', [_word(row['direction']['direction']) for row in rows], 3)]
+    for line in columns.lines(out, table):
+        out.line(line)
     if data['total_rows'] > len(rows):
         out.line('  and %d more (--limit 0)' % (data['total_rows'] - len(rows)))
     size = 'calls' if tool else 'tokens'
@@ -99,3 +97,14 @@ def _text(out, args, view, data):
         out.line('What another model would have cost: trend-engine.py what-if')
     else:
         out.line('What got worse, since when: trend-engine.py regressions')
+
+
+def _lately(row):
+    """How the last complete weeks stand to those before them."""
+    if row['earlier']:
+        return factor(row['recent'] / float(row['earlier']))
+    return 'new' if row['recent'] and row['earlier'] == 0 else '-'
+
+
+def _word(direction):
+    return direction if direction.endswith(('rising', 'falling')) else ''

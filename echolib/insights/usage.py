@@ -3,6 +3,7 @@ from collections import namedtuple
 
 from .. import analysis
 from ..base import clock
+from .activity import project_of
 
 BY = ('day', 'week', 'month', 'hour', 'session', 'model', 'agent', 'project')
 PERIODS = frozenset(('day', 'week', 'month', 'hour'))
@@ -57,7 +58,7 @@ def _names(by, zone):
     if by == 'agent':
         return lambda row, fact: (row.agent, '')
     if by == 'project':
-        return lambda row, fact: (row.project or '(unknown)', '')
+        return lambda row, fact: (project_of(row), '')
     known, period = {}, _PERIOD[by]
 
     def of_time(row, fact):
