@@ -107,7 +107,7 @@ def test_text_fits_and_has_bars(home):
     assert got.rc == 0 and max(map(len, lines)) <= 100
     assert lines[0].split() == ['date', 'models', 'calls', 'input', 'output', 'c.create', 'c.read', 'total', 'cost']
     rows = [line for line in lines if line.startswith(('2026', '(no'))]
-    assert rows[2].split()[:10] == ['2026-01-25', 'haiku-4-5,', 'sonnet-4-5', '2', '60', '6', '7', '5', '78', '$0.0004']
+    assert rows[2].split()[:10] == ['2026-01-25', 'haiku-4-5,', 'sonnet-4-5', '2', '60', '6', '7', '5', '78', '$0.0002']     # 117.75 and 60 millionths
     size = rows[0].count('#')
     # Of 176 tokens: all of them, 11, 78, 88.
     assert size >= 6 and [line.count('#') for line in rows] == [size] + [max(1, int(size * part / 176.0 + 0.5)) for part in (11, 78, 88)]
