@@ -1,6 +1,7 @@
 """What several test files need: paths of the checkout, the shared reference data, scripts run as a user runs them."""
 import ast
 import atexit
+import importlib
 import json
 import os
 import shutil
@@ -90,6 +91,18 @@ def dotted(node):
         base = dotted(node.value)
         return base and '%s.%s' % (base, node.attr)
     return ''
+
+
+def all_commands():
+    """Return {'script command': Command} of all scripts; of a script without commands its name alone."""
+    found = {}
+    for name in names_in('scripts'):
+        if name.endswith('.py'):
+            module = importlib.import_module('echolib.cli.' + name[:-len('.py')].replace('-', '_'))
+            many = getattr(module, 'COMMANDS', None)
+            for command in many or ('',):
+                found[(name[:-len('.py')] + ' ' + command).strip()] = many[command]() if many else module.command()
+    return found
 
 
 def scratch():

@@ -8,7 +8,9 @@ import shutil
 
 import pytest
 
-from helpers import FIXTURES, ROOT, names_in, read, run, run_script
+from echolib.cli import options
+from helpers import FIXTURES, ROOT, all_commands, names_in, read, run, run_script
+from reference import COMMON, REFERENCE, described
 
 HOME = os.path.join(FIXTURES, 'claude', 'home')
 SKILLS = [name for name in names_in('skills') if os.path.isdir(os.path.join(ROOT, 'skills', name))]
@@ -107,6 +109,33 @@ def test_help_says_what_it_does_and_gives_examples(name):
         del paragraphs[0]
     assert re.match(r'^[^.!?]*(?:[.!?]\w[^.!?]*)*\.$', paragraphs[0]), 'not one sentence: %s' % paragraphs[0]
     assert re.search(r'(?im)^examples?\b', text), text
+
+
+COMMANDS = all_commands()
+
+
+@pytest.mark.parametrize('command', sorted(COMMANDS))
+def test_every_option_is_described(command):
+    own, script = described(command)
+    written = set(re.findall(r'(?<![\w-])(--?[a-z][\w-]*)', ' '.join(re.findall(r'`[^`]*`', own))))
+    shared = COMMON | set(re.findall(r'`(--[\w-]+)', script))
+    for option in COMMANDS[command].options:
+        for name in option.names:
+            assert name in written or name in shared, '%s: %s' % (command, name)
+        for choice in option.choices:
+            if option not in options.COMMON + options.SELECTION:
+                assert re.search(r'(?<![\w-])%s(?![\w-])' % re.escape(choice), own), '%s: %s %s' % (command, option.names[0], choice)
+    for name, _, _ in COMMANDS[command].places:
+        assert name.upper() in own, '%s: %s' % (command, name.upper())
+
+
+def test_nothing_else_is_described():
+    scripts = set(command.partition(' ')[0] for command in COMMANDS)
+    listed = set((script + ' ' + name).strip() for script, name in REFERENCE if script in scripts)
+    assert listed - scripts == set(COMMANDS) - scripts
+    contents = read('references/cli.md').partition('## ')[0]
+    for command in COMMANDS:
+        assert '](#%s' % (command.partition(' ')[2] or command.replace('.', '')) in contents, command
 
 
 def front_matter(text):

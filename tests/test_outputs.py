@@ -1,6 +1,5 @@
 """What every command prints on a large home: short by default, well-formed in every format, with the right exit code, from
 anywhere, and quietly into `head`. New commands are found by themselves."""
-import importlib
 import json
 import os
 import re
@@ -9,9 +8,10 @@ import sys
 import pytest
 
 import small
-from helpers import ROOT, names_in, run, run_script, scratch
+from helpers import ROOT, all_commands, names_in, run, run_script, scratch
 from large import large_home
 from recalling import Recall
+from reference import heads_without_words, keys_without_words
 
 pytestmark = pytest.mark.slow
 
@@ -22,18 +22,7 @@ WHOLE = ('sd-recall export', 'trend-engine report')
 FORMATS = ('text', 'tsv', 'json')
 
 
-def commands():
-    """-> {'script command': Command} of all scripts."""
-    found = {}
-    for script in SCRIPTS:
-        module = importlib.import_module('echolib.cli.' + script.replace('-', '_'))
-        many = getattr(module, 'COMMANDS', None)
-        for name in many or ('',):
-            found[(script + ' ' + name).strip()] = many[name]() if many else module.command()
-    return found
-
-
-COMMANDS = commands()
+COMMANDS = all_commands()
 
 
 @pytest.fixture(scope='module')
@@ -97,11 +86,15 @@ def test_every_format_is_well_formed(name, form, places, home):
     assert got.rc == 0 and 'Traceback' not in got.err, got
     assert got.out.endswith('\n')
     if form == 'json':
-        assert isinstance(got.json(), dict)
+        answer = got.json()
+        assert isinstance(answer, dict)
+        # An export is the session, not an answer about it.
+        assert name in WHOLE or keys_without_words(name, answer) == []
     elif form == 'tsv':
         lines = got.out[:-1].split('\n')
         assert re.match(r'[A-Z][A-Z0-9_]*(\t[A-Z][A-Z0-9_.]*)*\Z', lines[0]), lines[0]
         assert set(line.count('\t') for line in lines) == {lines[0].count('\t')}
+        assert heads_without_words(name, lines[0].split('\t')) == []
         assert not re.search('[\x00-\x08\x0b-\x1f\x7f\x85\u2028\u2029]', got.out)
     else:
         assert not re.search('[\x00-\x08\x0b-\x1f\x7f]', got.out)

@@ -1,6 +1,6 @@
 """What got worse, since when, and how sure that is: changes of level in the series of comparisons.
 
-The whole answer holds one false alarm in a hundred histories in which nothing changed (ALLOWED): every comparison pays
+Of a hundred histories in which nothing changed three at most give any alarm (ALLOWED): every comparison pays
 for the choice of its day (see shifts) and for the number of comparisons made. A difference must also be large enough
 to matter, and still stand at the end.
 """
