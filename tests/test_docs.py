@@ -129,6 +129,20 @@ def test_every_option_is_described(command):
         assert name.upper() in own, '%s: %s' % (command, name.upper())
 
 
+def overview(script):
+    """Return a script's lines in README.md's Commands: those of its --help, or its name and sentence where it has no commands."""
+    own = dict((name.partition(' ')[2], COMMANDS[name]) for name in COMMANDS if name.partition(' ')[0] == script)
+    if '' in own:
+        return ['%s.py  %s' % (script, own[''].summary)]
+    return [script + '.py'] + [line for line in help_of(script).splitlines() if line.startswith('  ') and line.split()[0] in own]
+
+
+def test_readme_has_the_commands_of_help():
+    block = next(body for _, language, body in FENCE.findall(read('README.md').partition('\n## Commands\n')[2]) if language == 'text')
+    right = '\n'.join(line for script in SCRIPTS for line in overview(script)) + '\n'
+    assert block == right, 'the block under Commands in README.md should be:\n' + right
+
+
 def test_nothing_else_is_described():
     scripts = set(command.partition(' ')[0] for command in COMMANDS)
     listed = set((script + ' ' + name).strip() for script, name in REFERENCE if script in scripts)
