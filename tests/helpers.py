@@ -94,10 +94,10 @@ def dotted(node):
 
 
 def all_commands():
-    """Return {'script command': Command} of all scripts; of a script without commands its name alone."""
+    """Return {'script command': Command} of all scripts but the client's hook; of a script without commands its name alone."""
     found = {}
     for name in names_in('scripts'):
-        if name.endswith('.py'):
+        if name.endswith('.py') and name != 'refresh-hook.py':
             module = importlib.import_module('echolib.cli.' + name[:-len('.py')].replace('-', '_'))
             many = getattr(module, 'COMMANDS', None)
             for command in many or ('',):
