@@ -17,6 +17,10 @@ def _agent(module, version, folders=None, variables=(), name=None):
 
 # Below the home, where programs keep their settings.
 _CONFIG = ('.config/', 'Library/Application Support/')
+# Where editors like VS Code keep the data of their extensions, and the extensions of one family.
+_EDITORS = tuple(base + host + '/User/globalStorage/' for base in _CONFIG for host in ('Code', 'Code - Insiders', 'VSCodium', 'Cursor', 'Windsurf')
+                 ) + ('.vscode-server/data/User/globalStorage/',)
+_CLINES = ('saoudrizwan.claude-dev', 'rooveterinaryinc.roo-cline', 'kilocode.kilo-code')
 # Those whose files lie as another's do come before that one: detection asks in this order. What the user named is first.
 AGENTS = (
     _agent('universal', 1),
@@ -29,6 +33,7 @@ AGENTS = (
     _agent('qwen', 1, ('.qwen',), ('QWEN_DATA_DIR', 'QWEN_RUNTIME_DIR', 'QWEN_HOME')),
     _agent('cursor', 1, ('.cursor',) + tuple(base + 'Cursor' for base in _CONFIG), ('APPDATA', 'XDG_CONFIG_HOME')),
     _agent('copilot', 1, ('.copilot',), ('COPILOT_HOME',)),
+    _agent('cline', 1, ('.cline',) + tuple(editor + name for editor in _EDITORS for name in _CLINES), ('APPDATA', 'XDG_CONFIG_HOME')),
     _agent('claude', 1, ('.claude', '.config/claude'), ('CLAUDE_CONFIG_DIR', 'XDG_CONFIG_HOME')),
     _agent('grok', 1, ('.grok',), ('GROK_HOME',)),
     _agent('kimi', 1, ('.kimi', '.kimi-code', '.kimix', '.config/kimi-desktop', '.local/share/kimi-desktop',
@@ -39,7 +44,8 @@ AGENTS = (
     _agent('opencode', 1, ('.local/share/opencode',), ('OPENCODE_DATA_DIR', 'XDG_DATA_HOME', 'OPENCODE_DB')),
 )
 # Other names that --agent takes.
-ALIASES = {'claude-code': 'claude', 'claude_code': 'claude', 'kimi': 'kimi_code', 'trae': 'trae_cn', 'dimcode': 'dim'}
+ALIASES = {'claude-code': 'claude', 'claude_code': 'claude', 'kimi': 'kimi_code', 'trae': 'trae_cn', 'dimcode': 'dim', 'roo': 'cline',
+           'roo_code': 'cline', 'kilo_legacy': 'cline'}
 # Whose reader takes files of a shape that other programs write as well (see universal_families).
 SHAPES = {'claude_envelope': 'claude', 'codex_rollout': 'codex', 'kimi_wire': 'kimi_code'}
 # Agents that are known to keep sessions but have no adapter: name, folder below the home, the shape of its files where that

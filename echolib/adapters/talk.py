@@ -3,6 +3,8 @@
 Nothing here knows an agent. A parser derives from Talk, begins each record with at() and adds what is in it. Places in a
 record (`part`) do not depend on what was read before, so that an event is found again from its record alone.
 """
+import json
+
 from ..events import INJECTED, META, PROMPT, REPLY, THINKING, TOOL_CALL, TOOL_RESULT, UNKNOWN, USAGE, Event, ToolResult
 from ..records import Coverage, Record, read_at, read_records
 from . import universal_fields as fields
@@ -150,3 +152,43 @@ def at_line(make, source, offset, length):
     """-> list of events of the one line at `offset`. make(source, coverage, state) -> a parser."""
     parser = make(source, Coverage(source.path), {})
     return [event for data in read_at(source.path, offset, length) for event in parser.events(Record(data, 0, offset, length))]
+
+
+def document(path, coverage):
+    """-> the JSON value of a file, None where it holds none (which is counted as damage unless the file is empty)."""
+    with open(path, 'rb') as handle:
+        raw = handle.read()
+    try:
+        return json.loads(raw.decode('utf-8-sig', 'replace'))
+    except (ValueError, RecursionError):
+        if raw.strip():
+            coverage.lines += 1
+            coverage.damage(1, 'cut or broken JSON')
+        return None
+
+
+def beside(path):
+    """-> the JSON object of a file beside a transcript, {} where there is none."""
+    try:
+        value = document(path, Coverage(path))
+    except OSError:
+        # Not every session has one.
+        return {}
+    return value if type(value) is dict else {}
+
+
+def read_list(parser, rows, coverage):
+    """Yield a list of events for each object of a list; an event's offset is its place in the list, from 1."""
+    for number, row in enumerate(rows, 1):
+        coverage.lines += 1
+        coverage.line = number
+        if type(row) is dict:
+            yield parser.events(Record(row, number, number, 0))
+        else:
+            coverage.damage(number, 'not an object')
+
+
+def at_place(parser, rows, offset):
+    """-> list of events of the object at one place of a list (see read_list)."""
+    row = rows[offset - 1] if 0 < offset <= len(rows) else None
+    return parser.events(Record(row, offset, offset, 0)) if type(row) is dict else []
