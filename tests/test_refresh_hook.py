@@ -96,6 +96,7 @@ TROUBLES = {
 def test_never_fails(name):
     got = fire('SessionEnd', scratch(), **TROUBLES[name])
     assert (got.rc, got.out, got.err) == (0, '', ''), got
+    assert not os.path.exists('/.claude/.session-digger')
 
 
 def test_no_process_to_be_had(monkeypatch):

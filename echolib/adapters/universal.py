@@ -1,6 +1,6 @@
 """Agents that nobody described: transcripts in folders that the user names, read by their shape.
 
-There is no default root. Folders come from $SESSION_DIGGER_UNIVERSAL and from agents.json in the data folder, which may
+The one default root is the folder of imported conversations between people (DIALOGS, see universal_dialog). Others come from $SESSION_DIGGER_UNIVERSAL and from agents.json in the data folder, which may
 also say which files, which shape, or which fields (references/universal.md). Nothing there is run.
 """
 import os
@@ -18,6 +18,7 @@ STORES = (
     Store('universal.jsonl', '**/*.jsonl, **/*.ndjson', True, 'one record a line, in any of the known shapes'),
     Store('universal.packed', '**/*.jsonl.gz, **/*.jsonl.zst, **/*.jsonl.zstd', True, 'the same, packed'),
     Store('universal.json', '**/*.json', True, 'one object or list a file; only where agents.json names such files'),
+    Store('universal.dialogs.v1', '*.jsonl', True, 'conversations between people, imported by chat-profiles.py (in the data folder)'),
     Store('universal.side_files', '**/*.events.jsonl, **/usage.jsonl, **/session_index.jsonl', False,
           'kept beside transcripts, no conversation; read where agents.json names them'),
     Store('universal.secrets', '**/auth.json, **/*.key, **/credentials*, **/oauth*', False, 'credentials, never opened'),
@@ -29,6 +30,8 @@ FIELDS = ('role', 'text', 'prompt', 'response', 'time', 'session', 'id', 'model'
 ROLES = ('user', 'assistant', 'tool', 'system')
 CONFIG = 'agents.json'
 VARIABLE = 'SESSION_DIGGER_UNIVERSAL'
+# Imported conversations, a folder in our own data folder.
+DIALOGS = 'dialogs'
 _ENDS = ('.jsonl', '.ndjson')
 _PACKED = ('.gz', '.zst', '.zstd')
 # Beside transcripts, and none themselves, unless the user names them.
@@ -72,6 +75,8 @@ def mappings(environ=os.environ):
             root = os.path.abspath(os.path.expanduser(one.strip()))
             if not any(mapping.root == root for mapping in found):
                 found.append(Mapping(os.path.basename(root), root, '', '', {}, {}, ()))
+    if folder and os.path.isdir(os.path.join(folder, DIALOGS)):
+        found.append(Mapping('dialog', os.path.join(folder, DIALOGS), '*.jsonl', 'dialog', {}, {}, ()))
     return found, wrong
 
 
@@ -145,7 +150,8 @@ def scan(root, problems):
         # An archive or a root of another environment: the usual files.
         mine = [Mapping(os.path.basename(root), root, '', '', {}, {}, ())]
     others = _others(root)
-    if any(paths.same_or_below(root, other) for other in others):
+    # Ours lies within Claude's by default.
+    if not any(mapping.family == 'dialog' for mapping in mine) and any(paths.same_or_below(root, other) for other in others):
         problems.append((root, 'this folder is read as another agent\'s already'))
         return
     real = os.path.realpath(root)
@@ -295,7 +301,7 @@ def side_files(path):
 
 def resume(session_id, project):
     """-> argument list that reopens a session: the one agents.json gives, where all its agents have the same."""
-    given = set(mapping.resume for mapping in mappings()[0])
+    given = set(mapping.resume for mapping in mappings()[0] if mapping.family != 'dialog')
     if len(given) != 1 or not max(given):
         from ..base.errors import EchoError
         raise EchoError('no command is known that reopens this session; "resume" in agents.json can name one')

@@ -2,6 +2,7 @@
 from collections import namedtuple
 
 from . import universal_fields as fields
+from .universal_dialog import is_record
 from .values import content_text, first, inner, word
 
 # name; says: what its records look like; fits(record) -> bool; unfold(record, told) -> list of (role, dict that holds the
@@ -151,6 +152,10 @@ def _wire(r, told):
 
 def _is_chat(r):
     return bool(fields.role_of(r.get('role'))) and ('content' in r or 'tool_calls' in r or 'parts' in r or 'reasoning_content' in r)
+
+
+def _dialog(r, told):
+    return [('user', {'content': r['text']})] if _has_text(r) and is_record(r) else None
 
 
 def _flat(r, told):
@@ -321,6 +326,7 @@ def _family(name, says, fits, unfold, needs=None, speaker=None):
 
 
 FAMILIES = (
+    _family('dialog', 'an imported conversation between people', is_record, _dialog),
     _family('codex_rollout', 'an envelope of timestamp, type and payload', _is_rollout, _payload),
     _family('claude_envelope', 'type, message, uuid and sessionId', _is_envelope, _nested, _is_enveloped),
     _family('google_envelope', 'type and a message of parts', _is_google_line, _nested, lambda r: type(r.get('message')) is dict),

@@ -3,6 +3,7 @@ import json
 import os
 
 from ..records import Coverage, Record, parse_line, read_at, read_records, scan
+from . import universal_dialog
 from . import universal_fields as fields
 from .universal import Mapping, bare, below
 from .universal_families import CHUNKED, HISTORIES, chunk_of, listed, with_chunk
@@ -110,7 +111,9 @@ def is_history(shape):
 
 
 def _reader(shape):
-    """-> the adapter whose own files have this shape, None where there is none."""
+    """-> the adapter, or the reader of ours, whose own files have this shape, None where there is none."""
+    if shape.family == universal_dialog.FAMILY:
+        return universal_dialog
     from . import registry
     name = registry.SHAPES.get(shape.family)
     return registry.get(name) if name else None

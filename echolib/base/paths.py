@@ -13,6 +13,9 @@ NOT_THERE = ('No such file or directory', 'The system cannot find the path speci
 
 def home(environ=None):
     """The user's home folder; None when there is none."""
+    if environ is None and os.environ.get('HOME') == '' and os.name == 'posix':
+        # Python would take the root of the file system for it.
+        return None
     found = os.path.expanduser('~') if environ is None else environ.get('HOME') or environ.get('USERPROFILE')
     return found if found and found != '~' else None
 
