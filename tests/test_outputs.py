@@ -37,7 +37,13 @@ def places(home):
     largest = max(rows, key=lambda r: r['msg_count'])
     with open(largest['full_path'], encoding='utf-8') as lines:
         path = next(word for line in lines for word in re.findall(r'"file_path":"([^"]+)"', line))
-    return {'query': 'the test file', 'ref': largest['session_id'], 'text': None, 'path': path, 'PATH': os.path.join(home, '.claude')}
+    export = os.path.join(scratch(), 'WhatsApp Chat with Family.txt')
+    with open(export, 'w', encoding='utf-8') as lines:
+        for n in range(3000):
+            lines.write('%02d/%02d/2023, 10:%02d - %s %d: word%d and pizza %s\n' % (
+                n // 120 % 28 + 1, n // 3000 + 1, n % 60, 'long name ' * 7, n % 40, n % 300, 'said again ' * 30))
+    return {'query': 'the test file', 'ref': largest['session_id'], 'text': None, 'path': path, 'PATH': os.path.join(home, '.claude'),
+            'export': export, 'dialog': None}
 
 
 def argv(name, places, form=None):
@@ -182,8 +188,8 @@ def wide(tmp_path_factory):
 
 
 @pytest.mark.parametrize('name', sorted(set(COMMANDS) - set(WHOLE)))
-def test_default_output_is_short_where_every_name_is_long(name, wide):
-    known = {'query': 'the test file', 'ref': wide.sid('s7'), 'text': None, 'path': 'file3.py', 'PATH': os.path.join(wide.folder, '.claude')}
+def test_default_output_is_short_where_every_name_is_long(name, wide, places):
+    known = {'export': places['export'], 'dialog': None, 'query': 'the test file', 'ref': wide.sid('s7'), 'text': None, 'path': 'file3.py', 'PATH': os.path.join(wide.folder, '.claude')}
     got = ask(name, known, wide.folder)
     assert got.rc == 0, got
     assert 0 < len(got.out) <= 8000, len(got.out)

@@ -246,12 +246,14 @@ def _list(args, out):
 
 def remove():
     """-> Command remove."""
-    return opt.Command('remove', 'Delete an imported chat, its file and its text in the index.', (('dialog', True, 'its name or session id'),),
+    return opt.Command('remove', 'Delete an imported chat, its file and its text in the index.', (('dialog', False, 'its name or session id; without one they are listed'),),
                        (opt.FORMAT,), ('remove family',), _remove)
 
 
 def _remove(args, out):
     from ..insights import dialogs
+    if args.dialog is None:
+        return _list(opt.Args(dict(args.__dict__, limit=30, no_redact=False)), out)
     found = dialogs.find(args.dialog)
     if found is None:
         raise EchoError("no imported chat is called '%s'; chat-profiles.py list names them" % texts.printable(args.dialog))
