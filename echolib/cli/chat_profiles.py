@@ -234,14 +234,16 @@ def _list(args, out):
         dump(out, {'dialogs': [_row(d, clean) for d in shown], 'total': len(found)})
     elif args.format == 'tsv':
         _table(out, shown, clean)
-    elif not found:
-        out.line('no chat was imported; chat-profiles.py import EXPORT does that')
     else:
-        for dialog in shown:
-            out.line(_line(dialog, clean))
-        if len(shown) < len(found):
-            out.line('and %d more (--limit 0)' % (len(found) - len(shown)))
-        out.line('One of them: chat-profiles.py profile NAME')
+        _listing(out, found, args.limit, clean)
+
+
+def _listing(out, found, limit, clean):
+    for dialog in found[:limit or None]:
+        out.line(_line(dialog, clean))
+    if limit and len(found) > limit:
+        out.line('and %d more (chat-profiles.py list --limit 0)' % (len(found) - limit))
+    out.line('One of them: chat-profiles.py profile NAME' if found else 'no chat was imported; chat-profiles.py import EXPORT does that')
 
 
 def remove():
@@ -252,20 +254,23 @@ def remove():
 
 def _remove(args, out):
     from ..insights import dialogs
-    if args.dialog is None:
-        return _list(opt.Args(dict(args.__dict__, limit=30, no_redact=False)), out)
-    found = dialogs.find(args.dialog)
-    if found is None:
+    found = dialogs.find(args.dialog) if args.dialog is not None else None
+    if found is not None:
+        dialogs.remove(found)
+        _forget(out)
+    elif args.dialog is not None:
         raise EchoError("no imported chat is called '%s'; chat-profiles.py list names them" % texts.printable(args.dialog))
-    dialogs.remove(found)
-    _forget(out)
     if args.format == 'json':
-        dump(out, {'removed': found.sid, 'messages': found.messages})
+        dump(out, {'removed': found.sid if found else None, 'messages': found.messages if found else 0})
     elif args.format == 'tsv':
         out.line('SESSION_ID\tMESSAGES')
-        out.line('%s\t%d' % (found.sid, found.messages))
-    else:
+        if found:
+            out.line('%s\t%d' % (found.sid, found.messages))
+    elif found:
         out.line('%s is deleted, with %s' % (found.sid, _many(found.messages, 'message')))
+    else:
+        out.line('Nothing was deleted: which chat? Name one of:')
+        _listing(out, dialogs.listed(), 30, Cleaner(args))
 
 
 def _forget(out):
