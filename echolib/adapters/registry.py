@@ -35,6 +35,8 @@ AGENTS = (
     _agent('copilot', 1, ('.copilot',), ('COPILOT_HOME',)),
     _agent('cline', 1, ('.cline',) + tuple(editor + name for editor in _EDITORS for name in _CLINES), ('APPDATA', 'XDG_CONFIG_HOME')),
     _agent('pi', 1, ('.pi', '.omp', '.prime'), ('PI_CODING_AGENT_DIR', 'PRIME_AGENT_DIR')),
+    _agent('droid', 1, ('.factory',)),
+    _agent('amp', 1, ('.local/share/amp',), ('AMP_DATA_DIR', 'XDG_DATA_HOME')),
     _agent('claude', 1, ('.claude', '.config/claude'), ('CLAUDE_CONFIG_DIR', 'XDG_CONFIG_HOME')),
     _agent('grok', 1, ('.grok',), ('GROK_HOME',)),
     _agent('kimi', 1, ('.kimi', '.kimi-code', '.kimix', '.config/kimi-desktop', '.local/share/kimi-desktop',
@@ -46,7 +48,7 @@ AGENTS = (
 )
 # Other names that --agent takes.
 ALIASES = {'claude-code': 'claude', 'claude_code': 'claude', 'kimi': 'kimi_code', 'trae': 'trae_cn', 'dimcode': 'dim', 'roo': 'cline',
-           'roo_code': 'cline', 'kilo_legacy': 'cline', 'omp': 'pi', 'prime': 'pi'}
+           'roo_code': 'cline', 'kilo_legacy': 'cline', 'omp': 'pi', 'prime': 'pi', 'factory': 'droid'}
 # Whose reader takes files of a shape that other programs write as well (see universal_families).
 SHAPES = {'claude_envelope': 'claude', 'codex_rollout': 'codex', 'kimi_wire': 'kimi_code'}
 # Agents that are known to keep sessions but have no adapter: name, folder below the home, the shape of its files where that
@@ -56,8 +58,7 @@ UNADAPTED = (
     ('qoder_cn', '.qoder-cn', 'claude_envelope'), ('openclaw', '.openclaw-autoclaw/agents', 'tree_message'), ('gstack', '.gstack', ''),
     ('commandcode', '.commandcode', 'claude_envelope'), ('cc_switch', '.cc-switch', ''),
     ('newmax', '.newmax/conversations', ''), ('proma', '.proma/agent-sessions', ''), ('iflow', '.iflow/projects', 'claude_envelope'),
-    ('deepcode', '.deepcode/projects', ''), ('kigi', '.kigi/sessions', ''),
-    ('droid', '.factory/sessions', 'tree_message'))
+    ('deepcode', '.deepcode/projects', ''), ('kigi', '.kigi/sessions', ''))
 
 _by_name = {}
 for _one in AGENTS:
