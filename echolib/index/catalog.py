@@ -198,10 +198,11 @@ class Catalog(object):
         found.sort(key=lambda f: (f[1] != 'main', f[6] is None, f[6] or 0, f[2]))
         return [Source(paths.restored(f[0]), f[1], f[2], f[3], f[4], f[5]) for f in found]
 
-    def facts(self, sessions=None, since=None, until=None, owned=True, whole=None):
-        """Yield (session id, Fact, file id) of facts.
+    def facts(self, sessions=None, since=None, until=None, owned=True, kinds=()):
+        """Yield (session id, Fact, key, file id) of facts.
 
-        sessions: set of session ids or None; since, until: ms bounds; owned: only facts that count in totals.
+        sessions: set of session ids or None; since, until: ms bounds; owned: only facts that count in totals; kinds: only
+        facts of these kinds (all where it is empty).
         """
         from ..analysis import Fact
         names = dict(self.db.execute('select id, name from names'))
@@ -211,6 +212,8 @@ class Catalog(object):
         values = []
         if owned:
             sql += ' and facts.owned = 1'
+        if kinds:
+            sql += ' and facts.kind in (%s)' % ','.join('%d' % kind for kind in kinds)
         if since is not None:
             sql += ' and facts.time >= ?'
             values.append(since)

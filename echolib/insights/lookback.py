@@ -37,7 +37,7 @@ _FOLDS = (
     (re.compile(r'\d+(\.\d+)?'), 'N'),
     (re.compile(r'\s+'), ' '),
 )
-_WRAPPERS = frozenset('sudo time timeout env nice nohup command exec xargs uv poetry pipenv npx bunx pnpm yarn npm run python python3 -m'.split())
+WRAPPERS = frozenset('sudo time timeout env nice nohup command exec xargs uv poetry pipenv npx bunx pnpm yarn npm run python python3 -m'.split())
 
 
 def normalise(text):
@@ -67,7 +67,7 @@ def program(command):
     last = [p for p in re.split(r'&&|;|\|\|', command) if p.strip() and not p.strip().startswith('cd ')]
     words = (last[0] if last else command).split()
     for at, word in enumerate(words):
-        if '=' in word.split('/')[0] and not word.startswith('-') or word in _WRAPPERS or word.replace('.', '').isdigit():
+        if '=' in word.split('/')[0] and not word.startswith('-') or word in WRAPPERS or word.replace('.', '').isdigit():
             continue
         return word.rsplit('/', 1)[-1]
     return words[0] if words else ''
@@ -180,6 +180,24 @@ class Lookback(object):
         if wanted:
             out.sort(key=lambda f: wanted not in normalise(f.error))
         return out[:limit] if limit else out
+
+    def failure_at(self, shard, number):
+        """-> Failure of a document, with what came after; None when the document is no failed call any more."""
+        row, event = self._event(shard, number)
+        if event is None or event.kind != 'tool_result':
+            return None
+        return self._failure(shard, row, number, event, self._call_of(shard, row[0], number, event.data.call_id))
+
+    def calls_between(self, shard, number, line):
+        """-> the calls of a document's file between it and a later line, in order."""
+        row = self.searcher._doc(shard, number)
+        out = []
+        for doc in self._around(shard, row[0], number, (schema.CALL_DOC,), True):
+            found, event = self._event(shard, doc)
+            if event is None or found[1] >= line:
+                break
+            out.append(event)
+        return out
 
     def _failure(self, shard, row, number, event, call):
         fix = reply = None
