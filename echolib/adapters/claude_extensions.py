@@ -9,6 +9,7 @@ import re
 from collections import namedtuple
 
 from . import registry
+from .claude import NAME as AGENT
 from .claude import roots
 
 # kind: skill, command, agent, server; name: as it is called (plugin:name for a plugin's); source: user, project, plugin, other;
@@ -36,7 +37,7 @@ def installed(projects=(), skill_folders=()):
         for path in (os.path.join(root, '.claude.json'), os.path.join(os.path.dirname(root), '.claude.json')):
             _servers_of_user(found, _json(path), set(projects))
     # Other programs' skills, and those that several share.
-    others = [os.path.join(root, 'skills') for name in registry.names() if name != 'claude' for root in registry.get(name).roots()]
+    others = [os.path.join(root, 'skills') for name in registry.names() if name != AGENT for root in registry.get(name).roots()]
     for folder in others + [os.path.join(home, '.agents', 'skills')] + list(skill_folders):
         _skills(found, folder, 'other', '', '')
     for project in sorted(projects)[:_MOST_PROJECTS]:

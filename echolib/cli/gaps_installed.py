@@ -20,8 +20,11 @@ def command():
 
 
 def _run(args, out):
-    from ..adapters.claude_extensions import installed
+    from ..adapters.claude_extensions import AGENT, installed
     from ..insights import asks, extension_use
+    if args.agent == 'cross':
+        # What is installed is this client's, so its sessions are those that could have used it.
+        args.agent = AGENT
     with Opened(args, out) as view:
         found = installed(set(row.project for row in view.rows if row.project), args.skills_dir)
         rows = extension_use.survey(view.harvest, found, view.harvest.prompts(asks.PROMPTS))
