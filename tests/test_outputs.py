@@ -42,7 +42,7 @@ def places(home):
         for n in range(3000):
             lines.write('%02d/%02d/2023, 10:%02d - %s %d: word%d and pizza %s\n' % (
                 n // 120 % 28 + 1, n // 3000 + 1, n % 60, 'long name ' * 7, n % 40, n % 300, 'said again ' * 30))
-    return {'query': 'the test file', 'ref': largest['session_id'], 'text': None, 'path': path, 'PATH': os.path.join(home, '.claude'),
+    return {'query': 'the test file', 'ref': largest['session_id'], 'text': None, 'finding': None, 'path': path, 'PATH': os.path.join(home, '.claude'),
             'export': export, 'dialog': None}
 
 

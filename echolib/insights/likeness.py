@@ -1,7 +1,7 @@
 """Which short texts say the same in other words: weighted words in common, in any script."""
 import re
 from collections import namedtuple
-from math import log
+from math import fsum, log
 
 from ..base.fold import tokens
 
@@ -45,7 +45,8 @@ class Weights(object):
     def total(self, chosen):
         """-> the sum of the weights."""
         known, new = self._known, self._new
-        return sum([known.get(word, new) for word in chosen])
+        # Exact: a set's order differs from run to run.
+        return fsum([known.get(word, new) for word in chosen])
 
 
 def alike(one, other, weights):
@@ -72,7 +73,7 @@ def groups(texts, weights, least):
         for place in sorted(near, key=lambda p: (-near[p], p))[:30]:
             # Against the first members: a group must not wander.
             some = found[place][:8]
-            mean = sum(alike(one, sets[other], weights) for other in some) / len(some)
+            mean = fsum(alike(one, sets[other], weights) for other in some) / len(some)
             if mean >= score and (best is None or mean > score):
                 best, score = place, mean
         if best is None:
@@ -84,7 +85,7 @@ def groups(texts, weights, least):
     out = []
     for members in found:
         some = members[:40]
-        centre = max(some, key=lambda n: (sum(alike(sets[n], sets[m], weights) for m in some), -n))
+        centre = max(some, key=lambda n: (fsum(alike(sets[n], sets[m], weights) for m in some), -n))
         out.append(Group(members, centre))
     return sorted(out, key=lambda g: (-len(g.members), g.members))
 

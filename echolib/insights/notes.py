@@ -19,8 +19,8 @@ Pair = namedtuple('Pair', 'one other apart finding')
 
 CALLS = 6000
 _LONGEST_COMMAND = 140
-# A command that fails more often than this does not work here.
-_WORKS = 0.8
+# A command that fails more often does not work here; tests and linters fail a lot and work all the same.
+_WORKS = 0.5
 # Files that change together: in so much of the sessions that change the rarer one; turns with more files tell nothing.
 TOGETHER, _CROWD = 0.6, 12
 _EDITS = re.compile('edit|write|patch|replace|create|insert', re.I)

@@ -4,7 +4,7 @@ import re
 from .. import analysis
 from ..base.fold import tokens
 from .harvest import SHELLS, command_of
-from .likeness import Weights, alike, words
+from .likeness import words
 from .lookback import call_kind, normalise, program
 from .recurrence import finding
 
@@ -12,6 +12,7 @@ from .recurrence import finding
 ERRORS, RETRIED = 6000, 3000
 # A run of so many failing calls of one tool, each like the one before, is a retry loop.
 RUN = 3
+# Two inputs are alike with so much of their words in common.
 _SIMILAR = 0.6
 # Two error lines are one error where they begin with so many equal words, or share this part of their words.
 _PREFIX, _SHARED, _COMPARED = 6, 0.75, 20
@@ -120,14 +121,13 @@ def retries(harvest, least):
     chosen = set(id(uses[key]) for key in inside)
     from ..index.ingest import key_of
     calls = dict((key_of('t%s' % call.call_id), call) for call in harvest.calls(lambda use: id(use) in chosen, RETRIED, 'retried calls'))
-    sets = dict((key, frozenset(words(call.text[:2000]))) for key, call in calls.items())
-    weights = Weights(sets.values())
+    sets = dict((key, frozenset(words(normalise(call.text)))) for key, call in calls.items())
     loops = {}
     for run in runs:
         chain = []
         for key in run + [None]:
             call = calls.get(key)
-            if call is not None and (not chain or _tried_again(calls[chain[-1]], call, sets[chain[-1]], sets[key], weights)):
+            if call is not None and (not chain or _tried_again(calls[chain[-1]], call, sets[chain[-1]], sets[key])):
                 chain.append(key)
                 continue
             if len(chain) >= RUN:
@@ -148,8 +148,9 @@ def _sort_of(call):
     return call.tool, program(command_of(call.given)) if call.tool.lower() in SHELLS else ''
 
 
-def _tried_again(before, after, one, other, weights):
-    return call_kind(before.tool, before.given) == call_kind(after.tool, after.given) and alike(one, other, weights) >= _SIMILAR
+def _tried_again(before, after, one, other):
+    """True when two calls are of one kind and share most words; numbers and paths make no difference."""
+    return call_kind(before.tool, before.given) == call_kind(after.tool, after.given) and 2 * len(one & other) >= _SIMILAR * (len(one) + len(other))
 
 
 def _failing_runs(uses):

@@ -4,6 +4,9 @@ Every statement in it comes from the sessions and names its place; what only the
 """
 import re
 
+from ..base.fold import tokens
+from .likeness import words
+
 _PLAIN = re.compile(r'[a-z][a-z0-9]{2,19}\Z')
 _EMPTY = frozenset('path hash time the and for with error use not you that this'.split())
 TITLES = {'error': 'An error that comes back', 'correction': 'A correction that had to be repeated', 'retry': 'Calls tried again without a change',
@@ -13,7 +16,11 @@ BLANK = '<!-- to be filled in: %s -->'
 
 def skill_name(finding, short):
     """-> a folder name for a finding's skill: its plain words, and its short name where it has too few."""
-    told = [word for word in finding.words if _PLAIN.match(word) and word not in _EMPTY]
+    wanted, told = set(finding.words), []
+    for token in tokens(finding.quote)[:80]:
+        # As it is written, not as it is compared.
+        if _PLAIN.match(token) and token not in _EMPTY and token not in told and wanted.issuperset(words(token)):
+            told.append(token)
     return '-'.join(told[:4]) if len(told) > 1 else short
 
 
