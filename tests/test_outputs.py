@@ -189,7 +189,7 @@ def wide(tmp_path_factory):
 
 @pytest.mark.parametrize('name', sorted(set(COMMANDS) - set(WHOLE)))
 def test_default_output_is_short_where_every_name_is_long(name, wide, places):
-    known = {'export': places['export'], 'dialog': None, 'query': 'the test file', 'ref': wide.sid('s7'), 'text': None, 'path': 'file3.py', 'PATH': os.path.join(wide.folder, '.claude')}
+    known = {'export': places['export'], 'dialog': None, 'finding': None, 'query': 'the test file', 'ref': wide.sid('s7'), 'text': None, 'path': 'file3.py', 'PATH': os.path.join(wide.folder, '.claude')}
     got = ask(name, known, wide.folder)
     assert got.rc == 0, got
     assert 0 < len(got.out) <= 8000, len(got.out)

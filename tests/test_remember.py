@@ -74,9 +74,14 @@ def test_nothing_of_other_projects(home):
     assert 'Emma' in ask(home, '--scope', 'all').out
 
 
-def test_the_current_project_is_the_default(home, tmp_path):
-    assert ask(home).out.startswith('no sessions of ')
-    assert os.getcwd() in ask(home).out
+def test_the_current_project_is_the_default(home, tmp_path, monkeypatch):
+    assert ask(home).out.startswith('no sessions of the project that holds this directory')
+    cwd = str(tmp_path)
+    for number in range(3):
+        Story(home, 'c%d' % number, 16000, cwd=cwd, folder='-here').user('x').bash('mage build').write()
+    (tmp_path / 'below').mkdir()
+    monkeypatch.chdir(str(tmp_path / 'below'))
+    assert [f['text'] for s in ask(home, '--format', 'json').json()['sections'] for f in s['facts']] == ['`mage build`']
 
 
 def test_references_lead_to_their_places(home):

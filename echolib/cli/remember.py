@@ -81,7 +81,8 @@ def _text(out, args, view, blocks, target, done):
     project = view.asked.which.project
     where = view.quote(project, 200) if project else 'all projects'
     if not view.rows:
-        out.line('no sessions of %s; go to the directory of one, or name it with --scope DIRECTORY' % where)
+        out.line('no sessions of %s; go to the directory of one, or name it with --scope DIRECTORY' % (
+            'the project that holds this directory' if args.scope == 'current' else where))
         return
     told = [text for _, text in blocks if text]
     if done is not None:
