@@ -5,7 +5,7 @@ A row is known by its short id and its time, which copies in a branch's file kee
 from ..base.clock import parse_time
 from ..events import COMPACTION, INTERRUPTION, RECAP, Compaction
 from ..records import read_records
-from .talk import Talk, fields, nothing, pieces
+from .talk import CopiedTalk, fields, nothing, pieces
 from .values import count, first, inner, usage, word
 
 # Rows without conversation in them; what a subagent spent stands in its own file as well.
@@ -20,8 +20,8 @@ def identity(data):
     return '%s@%s' % (ident.replace('/', '.'), word(data.get('timestamp')).replace('/', '.')) if ident else ''
 
 
-class Parser(Talk):
-    """Turns rows into events. More in `state`: model; opened ({short id of a call: its identity})."""
+class Parser(CopiedTalk):
+    """Turns rows into events. More in `state`: model."""
 
     def events(self, record):
         """-> list of Events of a Record."""
@@ -89,24 +89,6 @@ class Parser(Talk):
             self.error(first(body, 'errorMessage'))
         elif reason == 'aborted' and not self.chain:
             self.add(INTERRUPTION, '', self.ident)
-
-    # Short ids of calls ("call_0") may come again in other rows, and copies keep them: their row tells them apart.
-
-    def call(self, piece, key=None):
-        """Append a call of a tool; -> its identity."""
-        opened = self.state.setdefault('opened', {})
-        if piece.id and Talk.scoped(self, piece.id) != piece.id:
-            opened[piece.id] = '%s/%s' % (self.ident, piece.id)
-        return Talk.call(self, piece, key)
-
-    def scoped(self, call):
-        """-> the identity of a call by its id."""
-        return self.state.get('opened', {}).get(call) or Talk.scoped(self, call)
-
-    def result(self, piece):
-        """Append the result of a call."""
-        Talk.result(self, piece)
-        self.state.get('opened', {}).pop(piece.id, None)
 
 
 _HANDLERS = {

@@ -137,6 +137,26 @@ class Talk(object):
         self.add(TOOL_RESULT, piece.status, '%s/%d' % (self.ident, self.part), piece.text, ToolResult(call, ''))
 
 
+class CopiedTalk(Talk):
+    """A Talk of an agent whose forks repeat records: a short id of a call ("call_0"), which may come again, is told by the record
+    of its call, whose identity copies keep. More in `state`: opened ({short id: identity})."""
+
+    def call(self, piece, key=None):
+        """Append a call of a tool; -> its identity."""
+        if piece.id and len(piece.id) < _LONG:
+            self.state.setdefault('opened', {})[piece.id] = '%s/%s' % (self.ident, piece.id)
+        return Talk.call(self, piece, key)
+
+    def scoped(self, call):
+        """-> the identity of a call by its id."""
+        return self.state.get('opened', {}).get(call) or Talk.scoped(self, call)
+
+    def result(self, piece):
+        """Append the result of a call."""
+        Talk.result(self, piece)
+        self.state.get('opened', {}).pop(piece.id, None)
+
+
 def pieces(body, role):
     """-> list of Pieces (see universal_fields) of a message's own dict."""
     return fields.pieces(body, role)
