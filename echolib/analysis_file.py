@@ -95,9 +95,7 @@ def _record_types(path, odd):
     types, unknown = {}, set()
     for record in read_records(path):
         data = record.data
-        kind, inner = record.type or '(no type)', _inner_type(record)
-        if isinstance(inner, str) and inner:
-            kind = '%s/%s' % (kind, inner)
+        kind = record_kind(record)
         row = types.setdefault(kind, {'count': 0, 'fields': set()})
         row['count'] += 1
         if row['count'] <= _SAMPLE:
@@ -105,6 +103,12 @@ def _record_types(path, odd):
         if record.line in odd:
             unknown.add(kind)
     return types, unknown
+
+
+def record_kind(record):
+    """-> what a Record is called in lists of kinds: its type, and behind a slash the finer one inside of it."""
+    kind, inner = record.type or '(no type)', _inner_type(record)
+    return '%s/%s' % (kind, inner) if isinstance(inner, str) and inner else kind
 
 
 def _inner_type(record):

@@ -92,6 +92,8 @@ def test_examples_of_help_run(name, home, tmp_path):
     found = commands(help_of(name).partition('xamples')[2])
     work = tmp_path / 'work'
     work.mkdir()
+    # What examples of chat-profiles.py are about.
+    (work / 'WhatsApp Chat with Family.txt').write_text('13/01/23, 10:00 - Ann: hello\n13/01/23, 10:01 - Bob: hi\n', encoding='utf-8')
     run_in_order(found, home, work)
 
 

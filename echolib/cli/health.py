@@ -111,9 +111,13 @@ def _size(count):
 def doctor():
     """-> Command doctor."""
     return opt.Command(
-        'doctor', 'How well every transcript was read, the state of the index, what the clean-up takes, what Python offers.', (),
-        (opt.option('--limit', 'int', None, 'at most this many lines a list (0: all; default 8 in text)', 'N'), opt.AGENT) + opt.COMMON,
-        ('doctor', 'doctor --limit 0', 'doctor --format json'), _doctor)
+        'doctor', 'How well every transcript was read, the state of the index, what the clean-up takes, what Python offers.',
+        (('ref', False, 'a session: what is wrong with its files'),),
+        (opt.option('--checks', 'flag', False, 'read every session again and look for 13 kinds of damage and drift'),
+         opt.option('--new', 'flag', False, 'kinds of records and fields that newer client versions brought, with evidence'),
+         opt.option('--after', 'text', None, 'with --new: new behind this version (default: the last but one here)', 'VERSION'),
+         opt.option('--limit', 'int', None, 'at most this many lines a list (0: all; default 8 in text)', 'N'), opt.AGENT) + opt.COMMON,
+        ('doctor', 'doctor SESSION', 'doctor --checks --agent claude', 'doctor --new --after 2.1.14', 'doctor --limit 0', 'doctor --format json'), _doctor)
 
 
 class _Listening(object):
@@ -133,6 +137,12 @@ class _Listening(object):
 
 
 def _doctor(args, out):
+    if args.new or args.after is not None:
+        from . import news
+        return news.new(args, out)
+    if args.ref is not None or args.checks:
+        from . import checks
+        return checks.session(args, out) if args.ref is not None else checks.everything(args, out)
     listening = _Listening(out)
     asked = Asked(args, listening)
     try:
@@ -249,7 +259,7 @@ def _doctor_text(out, data, asked, clean, most):
     else:
         for line in lines:
             out.line(line)
-    out.line('One session: sd-recall.py schema SESSION. The index itself: index-builder.py verify')
+    out.line('One session: sd-recall.py schema SESSION, doctor SESSION. Inside of all: doctor --checks. The index itself: index-builder.py verify')
 
 
 def _leaving(one, asked):

@@ -47,6 +47,43 @@ def coverage(db):
     return rows, odd, damage
 
 
+class Rows(object):
+    """Which ids of rows stand in no file of an agent: all its files of JSON lines are looked through when the first is asked for."""
+
+    def __init__(self, db):
+        self._db, self._known = db, {}
+
+    def of(self, agent):
+        """-> function that gives those of a set of ids which are in no file of the agent."""
+        return lambda ids: ids - self._all(agent) if ids else ids
+
+    def _all(self, agent):
+        if agent not in self._known:
+            import re
+            from ..records import open_bytes
+            found = self._known[agent] = set()
+            uuid = re.compile(br'"uuid": ?"([^"\\]{1,80})"')
+            for path, in self._db.execute('select f.path from files f join roots r on r.id = f.root where r.agent = ?', (agent,)).fetchall():
+                try:
+                    with open_bytes(paths.restored(path)) as handle:
+                        for line in handle:
+                            found.update(m.decode('utf-8', 'replace') for m in uuid.findall(line))
+                except OSError:
+                    # Named where unreadable files are.
+                    continue
+        return self._known[agent]
+
+
+def without_records(db, agent=None):
+    """-> list of (agent, session id, path) of main files in which nothing could be read as a record.
+
+    Clients leave empty ones (2.0.77): those are no damage.
+    """
+    found = db.execute("select r.agent, f.sid, f.path, f.lines - f.parse_errors from files f join roots r on r.id = f.root join sessions s on s.id = f.session"
+                       " where f.role = 'main' and s.readable = 0 and f.size > 0 order by f.path").fetchall()
+    return [(who, sid, paths.restored(path)) for who, sid, path, left in found if agent in (None, who) and (left or 0) <= 0]
+
+
 def leaving(db, now, environ=os.environ):
     """-> list of Leaving, one for each root whose agent deletes old transcripts."""
     out = []
