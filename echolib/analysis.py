@@ -194,7 +194,7 @@ def is_replay(chain):
 def renames_copies(version):
     """True for client versions whose resumed files repeat earlier rows under new ids (1.0.0 to 1.0.60; 1.0.128 does not)."""
     parts = version.split('.')
-    return parts[:2] == ['1', '0'] and len(parts) > 2 and parts[2].isdigit() and int(parts[2]) < 128
+    return parts[:2] == ['1', '0'] and len(parts) > 2 and parts[2].isdecimal() and len(parts[2]) < 10 and int(parts[2]) < 128
 
 
 def _extra(words, _made={}):

@@ -305,7 +305,7 @@ def _rate_set(sheet, under=(None,) * 5):
     tiers = []
     for key in sheet:
         if key.startswith('above_'):
-            _require(key.endswith('k') and key[6:-1].isdigit(), '%s is not written above_<N>k' % key)
+            _require(key.endswith('k') and key[6:-1].isdecimal(), '%s is not written above_<N>k' % key)
             tier = _dict(sheet[key], key)
             # A prompt is a whole number: longer than N is N + 1 or more.
             least = int(key[6:-1]) * 1000 + (0 if tier.get('inclusive') else 1)
@@ -344,7 +344,7 @@ def _millionths(value, name):
 def _day(date):
     """Days from 1970-01-01 to 'YYYY-MM-DD'."""
     parts = date.split('-') if isinstance(date, str) else ()
-    _require([len(part) for part in parts] == [4, 2, 2] and all(part.isdigit() for part in parts)
+    _require([len(part) for part in parts] == [4, 2, 2] and all(part.isdecimal() for part in parts)
              and '01' <= parts[1] <= '12' and '01' <= parts[2] <= '31', '%r is not a date like 2026-11-30' % (date,))
     return days_from_civil(*[int(part) for part in parts])
 
@@ -360,7 +360,7 @@ def _days(days):
 def _window(pair):
     """(start, end) in milliseconds of the UTC day from ['01:00', '04:00']; '24:00' ends a day."""
     clocks = [str(text).split(':') for text in pair]
-    _require([len(clock) for clock in clocks] == [2, 2] and all(part.isdigit() for part in clocks[0] + clocks[1]),
+    _require([len(clock) for clock in clocks] == [2, 2] and all(part.isdecimal() for part in clocks[0] + clocks[1]),
              'utc window %r is not like ["01:00", "04:00"]' % (pair,))
     start, end = [(int(hour) * 60 + int(minute)) * 60000 for hour, minute in clocks]
     _require(start < end <= _DAY_MS, 'utc window %r is no time span of a day' % (pair,))

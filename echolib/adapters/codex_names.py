@@ -46,7 +46,7 @@ def _stored(home):
     try:
         for name in os.listdir(folder):
             number = name[6:-7]
-            if name.startswith('state_') and name.endswith('.sqlite') and number.isdigit():
+            if name.startswith('state_') and name.endswith('.sqlite') and number.isdecimal() and len(number) < 10:
                 best = max(best, (int(number), name))
     except OSError:
         # No such folder: no database.

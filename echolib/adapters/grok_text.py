@@ -51,7 +51,7 @@ def origin_of(meta):
     """-> the session a row was written in, from its event id; '' when that does not tell."""
     event = meta.get('eventId')
     head, dash, number = event.rpartition('-') if type(event) is str else ('', '', '')
-    return head if dash and number.isdigit() else ''
+    return head if dash and number.isdecimal() else ''
 
 
 def block_text(content):

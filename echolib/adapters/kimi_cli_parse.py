@@ -415,4 +415,4 @@ def _whole(function, data=None):
 def _tells_ends(version):
     """True for wire versions that say where a turn ends (1.2 and later)."""
     parts = (version or '').split('.')
-    return len(parts) > 1 and parts[0] == '1' and parts[1].isdigit() and int(parts[1]) >= 2
+    return len(parts) > 1 and parts[0] == '1' and parts[1].isdecimal() and len(parts[1]) < 10 and int(parts[1]) >= 2

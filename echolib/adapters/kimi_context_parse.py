@@ -90,7 +90,7 @@ def recap(wire, number):
         names = os.listdir(folder)
     except OSError:
         return ''
-    old = sorted((n for n in names if n.startswith('context_') and n[8:-6].isdigit() and n.endswith('.jsonl')),
+    old = sorted((n for n in names if n.startswith('context_') and n[8:-6].isdecimal() and n.endswith('.jsonl')),
                  key=lambda n: int(n[8:-6]))
     found = []
     for name in old + ['context.jsonl']:

@@ -10,7 +10,7 @@ from .values import as_json, content_text, first, inner, uncached, usage, word
 
 # The clients' own shell tool, and what it writes behind a command's output.
 SHELL = 'run_shell_command'
-_EXIT = re.compile(r'^Exit Code: (-?\d+)$', re.M)
+_EXIT = re.compile(r'^Exit Code: (-?\d{1,12})$', re.M)
 _REFUSED = ('did not allow', 'denied execution', 'rejected')
 # What stands in a prompt before the files it referenced.
 FILES = '--- Content from referenced files ---'

@@ -239,7 +239,7 @@ _ROWS = {
 def dated(name):
     """-> ms of the local time in a session's name (-YYYYMMDDHHmm or with seconds at its end), None without one."""
     digits = name.rpartition('-')[2]
-    if len(digits) not in (12, 14) or not digits.isdigit() or digits[:2] != '20':
+    if len(digits) not in (12, 14) or not digits.isdecimal() or digits[:2] != '20':
         return None
     parts = tuple(int(digits[a:b] or 0) for a, b in ((0, 4), (4, 6), (6, 8), (8, 10), (10, 12), (12, 14)))
     if not (1 <= parts[1] <= 12 and 1 <= parts[2] <= 31 and parts[3] < 24 and parts[4] < 60 and parts[5] < 60):

@@ -19,7 +19,7 @@ def local_time(text, day, zone):
     """-> ms of a time of day as this machine's clock showed it; else the beginning of the day (YYYYMMDD); None."""
     found = _WHEN.match(text.strip()) if type(text) is str else None
     parts = [int(part) for part in found.groups()] if found else None
-    if parts is None and len(day) == 8 and day.isdigit():
+    if parts is None and len(day) == 8 and day.isdecimal():
         parts = [int(day[:4]), int(day[4:6]), int(day[6:]), 0, 0, 0]
     if parts is None or not (1 <= parts[1] <= 12 and 1 <= parts[2] <= clock.days_in_month(parts[0], parts[1]) and parts[3] < 24
                              and parts[4] < 60 and parts[5] < 60 and parts[0] > 0):

@@ -38,7 +38,7 @@ _IDS = ('uuid', 'id', 'message_id', 'messageId', 'msg_id')
 _FAILED = frozenset('error errored failed failure timeout timed_out'.split())
 _DENIED = frozenset('denied rejected declined refused'.split())
 _CANCELLED = frozenset('cancelled canceled aborted'.split())
-_EXIT = re.compile(r'\s*(?:Process exited with |Command failed with )?exit code:? (-?\d+)', re.I)
+_EXIT = re.compile(r'\s*(?:Process exited with |Command failed with )?exit code:? (-?\d{1,12})', re.I)
 _ZONED = re.compile(r'(?:[Zz]|UTC|GMT|[+-]\d\d:?\d\d)\s*\Z')
 _DRIVE = re.compile(r'[A-Za-z]:[\\/]')
 _PARTS = re.compile(r'[A-Z]?[a-z]+|[A-Z]+|\d+')
@@ -67,7 +67,7 @@ def places_of(data):
 def at(data, path):
     """-> what lies at a dotted path in a record, None when it ends earlier."""
     for name in path.split('.'):
-        if type(data) is list and name.isdigit() and int(name) < len(data):
+        if type(data) is list and name.isdecimal() and len(name) < 10 and int(name) < len(data):
             data = data[int(name)]
         elif type(data) is dict:
             data = data.get(name)
@@ -91,7 +91,7 @@ def time_of(*places):
             if type(value) in (str, int, float):
                 found = clock.parse_time(value)
                 if found is not None:
-                    return found if type(value) is not str or value.strip().isdigit() else _zoned(value, found)
+                    return found if type(value) is not str or value.strip().isdecimal() else _zoned(value, found)
     return None
 
 

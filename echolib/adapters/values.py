@@ -42,7 +42,7 @@ def count(value):
         return value if 0 <= value < 1 << 53 else 0
     if type(value) is float and 0 <= value < 1 << 53:
         return int(value)
-    if type(value) is str and value.isdigit() and len(value) < 16:
+    if type(value) is str and value.isdecimal() and len(value) < 16:
         return int(value)
     return 0
 

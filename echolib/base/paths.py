@@ -56,11 +56,14 @@ def database_files(path):
 
 
 def storable(path):
-    """`path` as a database value: text where it is UTF-8, else bytes."""
+    """`path` as a database value: text where it is UTF-8, else bytes; what no file system gave loses its half characters."""
     try:
         path.encode('utf-8')
     except UnicodeEncodeError:
-        return os.fsencode(path)
+        try:
+            return os.fsencode(path)
+        except UnicodeEncodeError:
+            return path.encode('utf-8', 'replace').decode('utf-8')
     return path
 
 

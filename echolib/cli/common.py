@@ -100,8 +100,8 @@ class Cleaner(object):
         return value
 
     def line(self, value):
-        """-> one printable line."""
-        return text.printable(self(value or ''))
+        """-> one printable line, in which nothing passes for structure to a model."""
+        return text.neutralise(text.printable(self(value or '')))
 
     def block(self, value):
         """-> printable lines."""
@@ -109,7 +109,7 @@ class Cleaner(object):
 
     def cell(self, value):
         """-> a TSV field."""
-        return text.cell(self(value) if isinstance(value, str) else '' if value is None else str(value))
+        return text.neutralise(text.cell(self(value) if isinstance(value, str) else '' if value is None else str(value)))
 
 
 def text_path(path):
@@ -124,18 +124,42 @@ def iso(ms):
 
 def dump(out, value):
     """Write one JSON object."""
+    out.write(_json(out, value, 1) + '\n')
+
+
+def _json(out, value, indent=None):
+    """-> JSON text whose strings (and names) hold no secret that is known as one, whoever put them there."""
     import json
-    out.write(json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False) + '\n')
+    found = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
+    if out.mask:
+        from ..base.redact import redact
+        if redact(found) is not found:
+            # Value by value: a mask must not take what stands between two strings.
+            found = json.dumps(_masked(value, redact), ensure_ascii=False, indent=indent, allow_nan=False)
+    return found
+
+
+def _masked(value, redact):
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, dict):
+        out = {}
+        for key, one in value.items():
+            name = plain = redact(key) if isinstance(key, str) else key
+            while name in out:
+                # Two names whose masks are alike stay two.
+                name = '%s (%d)' % (plain, len(out) + 1)
+            out[name] = _masked(one, redact)
+        return out
+    return [_masked(one, redact) for one in value] if isinstance(value, (list, tuple)) else value
 
 
 def dump_list(out, head, name, values):
     """Write one JSON object whose list `name` is written as it comes: head (dict), then the list."""
-    import json
-    text = json.dumps(head, ensure_ascii=False, indent=1, allow_nan=False)
-    out.write('%s,\n "%s": [' % (text[:-2], name))
+    out.write('%s,\n "%s": [' % (_json(out, head, 1)[:-2], name))
     first = True
     for value in values:
-        out.write(('\n  ' if first else ',\n  ') + json.dumps(value, ensure_ascii=False, allow_nan=False))
+        out.write(('\n  ' if first else ',\n  ') + _json(out, value))
         first = False
     out.write(']\n}\n' if first else '\n ]\n}\n')
 

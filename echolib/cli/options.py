@@ -70,7 +70,7 @@ def _quick(command, argv):
                     value = int(value)
                 except ValueError:
                     return None
-                if value < 0:
+                if not 0 <= value < _MOST:
                     return None
             if found.choices and value not in found.choices:
                 return None
@@ -98,8 +98,8 @@ def _thorough(program, command, argv):
     for o in command.options:
         if o.kind == 'list' and values[dest(o)] is None:
             values[dest(o)] = []
-        if o.kind == 'int' and values[dest(o)] is not None and values[dest(o)] < 0:
-            raise UsageError('%s takes a number of at least 0' % o.names[-1])
+        if o.kind == 'int' and values[dest(o)] is not None and not 0 <= values[dest(o)] < _MOST:
+            raise UsageError('%s takes a number of at least 0%s' % (o.names[-1], '' if values[dest(o)] < 0 else ', of at most 15 digits'))
     return values
 
 
@@ -142,6 +142,9 @@ def _did_you_mean(message, command):
             return ' (did you mean %s?)' % near[0]
     return ''
 
+
+# Numbers are smaller than this: a database can hold them.
+_MOST = 10 ** 15
 
 # Options that mean the same everywhere.
 FORMAT = option('--format', 'text', None, 'how to print', 'FORMAT', ('text', 'tsv', 'json'))

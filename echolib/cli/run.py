@@ -10,32 +10,56 @@ class Output(object):
     """Where a command's words go: answers to stdout, everything else to stderr.
 
     Text is written as UTF-8 unless the terminal, or PYTHONIOENCODING, says otherwise; what cannot be shown is replaced.
+    Lines and notes pass a last gate: whoever wrote them, they hold no control character and no secret that is known as one.
+    mask: False where the person asked for secrets.
     """
 
     def __init__(self):
-        self._parts, self._size = [], 0
+        self._parts, self._lines, self._size = [], [], 0
         self._notes = []
-        self.quiet = False
+        self.mask = True
 
     def write(self, text):
-        """Add to the answer."""
+        """Add to the answer what was made fit to print already (a page, JSON)."""
+        self._pass_lines()
         self._parts.append(text)
-        self._size += len(text)
+        self._grow(len(text))
+
+    def line(self, text=''):
+        """Add one line (or several) to the answer."""
+        self._lines.append(text)
+        self._grow(len(text) + 1)
+
+    def _grow(self, size):
+        self._size += size
         if self._size > 1 << 18:
             self.flush()
 
-    def line(self, text=''):
-        """Add one line to the answer."""
-        self.write(text + '\n')
+    def _pass_lines(self):
+        if self._lines:
+            self._parts.append(self.fit('\n'.join(self._lines)) + '\n')
+            self._lines = []
+
+    def fit(self, text):
+        """-> lines as they may be printed: the gate itself."""
+        from ..base.text import printable
+        text = printable(text, multiline=True)
+        if self.mask:
+            from ..base.redact import redact
+            if redact(text) is not text:
+                # Line by line, so that no mask takes the lines between two halves of something that is none.
+                text = '\n'.join(redact(line) for line in text.split('\n'))
+        return text
 
     def note(self, text):
         """Say something beside the answer, once."""
         if text not in self._notes:
             self._notes.append(text)
-            _write(sys.stderr, 'session-digger: %s\n' % text)
+            _write(sys.stderr, 'session-digger: %s\n' % self.fit(text))
 
     def flush(self):
         """Hand what was written to stdout."""
+        self._pass_lines()
         text, self._parts, self._size = ''.join(self._parts), [], 0
         if text:
             _write(sys.stdout, text)
@@ -121,6 +145,8 @@ def run(program, summary, commands, argv, default=None):
         return 130
     except MemoryError:
         return _say(out, 'not enough memory', 1)
+    except RecursionError:
+        return _say(out, 'a record is nested too deep to be shown', 1)
     except OSError as error:
         if sys.stdout is None or error.errno in (9, 22, 32) and _stdout_gone():
             return _closed()
@@ -132,14 +158,18 @@ def _as_typed(word):
     try:
         word.encode('utf-8')
     except UnicodeEncodeError:
-        return os.fsencode(word).decode('utf-8', 'replace')
+        try:
+            return os.fsencode(word).decode('utf-8', 'replace')
+        except UnicodeEncodeError:
+            # Half a character, as Windows takes it.
+            return word.encode('utf-8', 'replace').decode('utf-8')
     return word
 
 
 def _say(out, error, code):
     try:
         out.flush()
-        _write(sys.stderr, 'session-digger: %s\n' % error)
+        _write(sys.stderr, 'session-digger: %s\n' % out.fit(str(error)))
     except (BrokenPipeError, OSError):
         return _closed()
     return code
@@ -189,6 +219,7 @@ def _dispatch(program, summary, commands, argv, default, out):
         out.write(options.make_parser(program, command).format_help())
         return 0
     args = options.parse(program, command, argv)
+    out.mask = not getattr(args, 'no_redact', False)
     return command.run(args, out) or 0
 
 

@@ -101,7 +101,7 @@ def find(args, asked, queries):
     if filters.get('tool') and kinds is None:
         kinds = {schema.CALL_DOC, schema.RESULT_DOC, schema.ERROR_DOC}
     searcher = searcher_of(view)
-    tools = args.include_tools or args.include_injected or kinds is not None and max(kinds) >= schema.TOOL_KINDS
+    tools = args.include_tools or args.include_injected or any(kind >= schema.TOOL_KINDS for kind in kinds or ())
     hide = {}
     current = os.environ.get('CLAUDE_CODE_SESSION_ID')
     if current and not args.include_current:

@@ -227,8 +227,8 @@ class Builder(object):
                 number = db.execute(
                     'insert into files (root, folder, path, role, chain, sid, session, size, mtime_ns, offset, ranges, damaged)'
                     " values (?,?,?,?,?,?,?,-1,0,0,'','[]')",
-                    (root_id, _storable_name(folder), paths.storable(source.path), source.role, source.chain, sid,
-                     sessions[key])).lastrowid
+                    (root_id, _storable_name(folder), paths.storable(source.path), source.role, _storable_name(source.chain),
+                     _storable_name(sid), sessions[key])).lastrowid
             source = source._replace(session=sid)
             shard = self._shard_for(sizes, source.size)
             db.execute('update files set shard = ? where id = ?', (shard, number))

@@ -118,7 +118,7 @@ class Catalog(object):
                 return found
         body, chain, line = ref, '', None
         head, colon, tail = ref.rpartition(':')
-        if colon and tail.isdigit():
+        if colon and tail.isdecimal() and len(tail) < 16:
             body, line = head, int(tail)
         if '/' in body:
             body, _, chain = body.partition('/')
@@ -145,7 +145,7 @@ class Catalog(object):
     def _by_path(self, ref):
         path, line = ref, None
         head, colon, tail = ref.rpartition(':')
-        if colon and tail.isdigit() and not os.path.exists(ref):
+        if colon and tail.isdecimal() and len(tail) < 16 and not os.path.exists(ref):
             path, line = head, int(tail)
         for one in (os.path.abspath(os.path.expanduser(path)), os.path.realpath(os.path.expanduser(path))):
             row = self.db.execute('select session, chain, role from files where path = ?', (paths.storable(one),)).fetchone()

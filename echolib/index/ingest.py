@@ -19,6 +19,8 @@ from .documents import document_kind, document_text
 PIECE_BYTES = 24 << 20
 PIECE_FACTS = 20000
 _FLUSH_CHARS = 2 << 20
+# What code raises that meets a value it was not made for: such a file is named, and the others go on.
+_FAULTS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 # Bytes before the offset that are compared before a grown file is gone on with.
 CHECK_BYTES = 4096
 
@@ -156,12 +158,18 @@ def pieces(job, adapter, writer):
                 fresh, start, first_doc = False, coverage.offset, writer.next
                 fold_ = analysis.FileAnalysis(fold_.profile)
     except OSError as error:
-        yield Piece(job.file, False, job.offset, job.line, 0, 0, 0, 0, 0, [], job.state, job.profile, [],
-                    (first_doc, writer.next), 0, True, error.strerror or str(error))
+        yield _failed(job, first_doc, writer, error.strerror or str(error))
+        return
+    except _FAULTS as error:
+        yield _failed(job, first_doc, writer, 'line %d is not understood (%s: %s)' % (coverage.line, type(error).__name__, str(error)[:200]))
         return
     if fresh and not coverage.lines:
         fold_.facts.clear()
     yield _piece(job, fresh, coverage, counted, state, fold_, (first_doc, writer.next), start, True)
+
+
+def _failed(job, first_doc, writer, why):
+    return Piece(job.file, False, job.offset, job.line, 0, 0, 0, 0, 0, [], job.state, job.profile, [], (first_doc, writer.next), 0, True, why)
 
 
 def _mark(job, offset):

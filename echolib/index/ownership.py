@@ -36,9 +36,10 @@ class Ledger(object):
             return 0
         found = self.ids.get(name)
         if found is None:
+            name = _clean(name)
             row = self.db.execute('select id from names where name = ?', (name,)).fetchone()
             if row is None:
-                found = self.db.execute('insert into names (name) values (?)', (_clean(name),)).lastrowid
+                found = self.db.execute('insert into names (name) values (?)', (name,)).lastrowid
             else:
                 found = row[0]
             self.ids[name] = found
@@ -127,7 +128,11 @@ class Ledger(object):
             self._own(file, fact, 1)
             rows.append(self._row(key, file, 1, fact))
             self.touched.add(key)
-        db.executemany(_INSERT, rows)
+        try:
+            db.executemany(_INSERT, rows)
+        except UnicodeEncodeError:
+            # Half a character in what a record says of a call.
+            db.executemany(_INSERT, [row[:-1] + (_clean(row[-1]),) for row in rows])
         profile = piece.profile
         flags = (FOREIGN if profile.get('foreign') else 0) | (RENAMES if profile.get('renames') else 0)
         if flags & RENAMES:

@@ -227,7 +227,7 @@ def coverage(case):
 
 def _version(text):
     """Numbers compare as numbers, words as words."""
-    return [(1, int(part), '') if part.isdigit() else (0, 0, part) for part in text.replace('-', '.').split('.')]
+    return [(1, int(part), '') if part.isdecimal() and len(part) < 20 else (0, 0, part) for part in text.replace('-', '.').split('.')]
 
 
 RULES = (got_worse, tool_fails, tool_declined, interruptions, compaction_pressure, context_pressure, context_jump, refill, error_streaks, retries,
