@@ -10,6 +10,8 @@ import sys
 from collections import namedtuple
 from json import JSONDecoder
 
+from .base.files import open_regular
+
 # Errors kept one by one; beyond that they are only counted.
 MAX_ERRORS = 200
 _BLOCK = 1 << 18
@@ -180,7 +182,7 @@ def open_bytes(path):
     """-> a binary file object over the plain bytes of `path` (a name that ends in .gz is unpacked on the way)."""
     if path.endswith('.gz'):
         return io.BufferedReader(_Packed(path))
-    return open(path, 'rb', _BLOCK)
+    return open_regular(path, _BLOCK)
 
 
 class _Packed(io.RawIOBase):
@@ -190,7 +192,8 @@ class _Packed(io.RawIOBase):
         import gzip
         import zlib
         self._damage = EOFError, zlib.error
-        self._file = gzip.open(path, 'rb')
+        self._plain = open_regular(path)
+        self._file = gzip.GzipFile(mode='rb', fileobj=self._plain)
 
     def readable(self):
         return True
@@ -219,6 +222,7 @@ class _Packed(io.RawIOBase):
     def close(self):
         if not self.closed:
             self._file.close()
+            self._plain.close()
         io.RawIOBase.close(self)
 
 

@@ -268,7 +268,26 @@ class Fuzzer(object):
             if name in self.scripts:
                 place, sql = self.scripts[name]
                 self._database(os.path.join(home, place), sql, mutate)
+        if dice.random() < 0.3:
+            self._odd_files(dice, home)
         return home
+
+    def _odd_files(self, dice, home):
+        """Put things that are no files in the place of some."""
+        found = sorted(os.path.join(where, name) for where, _, names in os.walk(home) for name in names)
+        for path in dice.sample(found, min(len(found), dice.choice((1, 3, 20)))):
+            os.unlink(path)
+            how = dice.randrange(6)
+            if how == 0 and hasattr(os, 'mkfifo'):
+                os.mkfifo(path)
+            elif how == 1:
+                os.mkdir(path)
+            elif how == 2:
+                os.symlink(path, path)
+            elif how == 3:
+                os.symlink('/dev/zero', path)
+            elif how == 4:
+                os.symlink(os.path.dirname(path), path)
 
     def _put(self, path, data):
         if not os.path.isdir(os.path.dirname(path)):

@@ -7,6 +7,7 @@ import os
 from errno import ELOOP
 
 from ..base import paths
+from ..base.files import open_regular
 from . import Session, Source, Store
 
 NAME = 'claude'
@@ -60,7 +61,7 @@ def owns(path):
         return False
     from ..records import parse_line
     try:
-        with open(path, 'rb') as handle:
+        with open_regular(path) as handle:
             for _ in range(20):
                 line = handle.readline(1 << 20)
                 if not line:
@@ -359,7 +360,7 @@ def agent_facts(path):
     """-> dict of a subagent's sidecar (agentType, description, toolUseId, ...); {} when it cannot be read."""
     import json
     try:
-        with open(path, 'rb') as handle:
+        with open_regular(path) as handle:
             value = json.loads(handle.read().decode('utf-8', 'replace'))
     except (OSError, ValueError, RecursionError):
         return {}

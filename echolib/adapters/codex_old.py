@@ -4,12 +4,13 @@ A record's place is its number: the session is 0, items follow. Such a file is r
 """
 import json
 
+from ..base.files import open_regular
 from ..records import Record
 
 
 def records_of(path, coverage):
     """-> list of the records (dicts) of a file, [] when it is no such object; damage is counted where coverage is given."""
-    with open(path, 'rb') as handle:
+    with open_regular(path) as handle:
         raw = handle.read()
     try:
         value = json.loads(raw.decode('utf-8', 'replace').lstrip('\ufeff'))

@@ -8,6 +8,7 @@ import re
 from collections import namedtuple
 
 from ..base import paths
+from ..base.files import open_regular
 from ..base.text import clean_surrogates
 from . import registry, universal
 from . import universal_fields as fields
@@ -117,7 +118,7 @@ def _by_content(path, named):
     """A file that only what is in it can tell. named: the user named its folder."""
     from . import universal_read
     mapping = universal.mapping_of(path) if named else None
-    with open(path, 'rb') as handle:
+    with open_regular(path) as handle:
         head = handle.read(_HEAD)
     if not head.strip(b'\0 \t\r\n'):
         return Found(path, 'empty', '', 'high', False, ('there is nothing in it',), (), None)

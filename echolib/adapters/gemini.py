@@ -6,6 +6,7 @@ Older clients kept one JSON object a session, and named the project's folder aft
 """
 import os
 
+from ..base.files import open_regular
 from . import Session, Source, Store
 
 NAME = 'gemini'
@@ -254,7 +255,7 @@ def spill_path(source, named):
 
 def spill_text(path, limit=0):
     """-> the text of a spilled tool result."""
-    with open(path, 'rb') as handle:
+    with open_regular(path) as handle:
         raw = handle.read(limit) if limit else handle.read()
     return raw.decode('utf-8', 'replace')
 

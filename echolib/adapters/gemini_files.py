@@ -4,6 +4,7 @@ import json
 import os
 
 from ..base.clock import parse_time
+from ..base.files import open_regular
 from ..events import PROMPT, Event
 from ..records import Coverage, Record, read_at, read_records
 from . import gemini
@@ -20,7 +21,7 @@ def _is_noise(raw):
 def load(path):
     """-> the JSON value of a file, None where it holds none."""
     try:
-        with open(path, 'rb') as handle:
+        with open_regular(path) as handle:
             return json.loads(handle.read().decode('utf-8', 'replace'))
     except (OSError, ValueError, RecursionError):
         return None
@@ -49,7 +50,7 @@ def project_of(path):
     name = os.path.basename(folder)
     for place in (folder, os.path.join(root, 'history', name)):
         try:
-            with open(os.path.join(place, '.project_root'), 'rb') as handle:
+            with open_regular(os.path.join(place, '.project_root')) as handle:
                 text = handle.read(8192).decode('utf-8', 'replace').strip()
         except OSError:
             # Older clients wrote none.
@@ -86,7 +87,7 @@ def read_log(source, coverage, offset, line, state):
 def read_old(source, coverage, state):
     """Yield the events of an older client's session: first of the object itself, then a list for each message."""
     parser = _parser(source, coverage, {} if state is None else state)
-    with open(source.path, 'rb') as handle:
+    with open_regular(source.path) as handle:
         raw = handle.read()
     records = _old_records(raw)
     if records is None:
@@ -119,7 +120,7 @@ def events_at(source, offset, length):
         return [event for events in read_logs(source, Coverage(source.path)) for event in events if event.offset == offset]
     parser = _parser(source, Coverage(source.path), {})
     if source.path.endswith('.json'):
-        with open(source.path, 'rb') as handle:
+        with open_regular(source.path) as handle:
             found = _old_records(handle.read()) or []
         return [event for record in found if record.offset == offset for event in parser.events(record)]
     out = []
@@ -132,7 +133,7 @@ def read_logs(source, coverage):
     """Yield a list with the prompt of each row of a project's logs.json; its `message` is the session's id."""
     rows = load(source.path)
     if type(rows) is not list:
-        with open(source.path, 'rb') as handle:
+        with open_regular(source.path) as handle:
             if handle.read(1):
                 coverage.lines += 1
                 coverage.damage(1, 'not a list of prompts')

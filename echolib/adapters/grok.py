@@ -6,6 +6,7 @@ subagents/<id>/ folders (facts from the client's published source and from sessi
 """
 import os
 
+from ..base.files import open_regular
 from . import Session, Source, Store
 
 NAME = 'grok'
@@ -73,7 +74,7 @@ def owns(path):
         return False
     from ..records import parse_line
     try:
-        with open(path, 'rb') as handle:
+        with open_regular(path) as handle:
             for _ in range(5):
                 for record in parse_line(handle.readline(1 << 20))[0]:
                     params = record.get('params')
@@ -367,7 +368,7 @@ def spill_path(source, named):
 
 def spill_text(path, limit=0):
     """-> the text of a command's log."""
-    with open(path, 'rb') as handle:
+    with open_regular(path) as handle:
         raw = handle.read(limit) if limit else handle.read()
     return raw.decode('utf-8', 'replace')
 

@@ -6,6 +6,7 @@ import json
 import os
 
 from ..base.clock import parse_time
+from ..base.files import open_regular
 from .grok_text import inside, origin_of, unwrap, word
 
 # Cards and checkpoints are read whole; a larger file is none.
@@ -15,7 +16,7 @@ _MOST = 64 << 20
 def load(path):
     """-> dict in a JSON file, {} when it cannot be read or holds something else."""
     try:
-        with open(path, 'rb') as handle:
+        with open_regular(path) as handle:
             value = json.loads(handle.read(_MOST).decode('utf-8', 'replace'))
     except (OSError, ValueError, RecursionError):
         return {}
@@ -35,7 +36,7 @@ def project_of(group):
     if path[:1] == '/' or path[1:2] == ':' and path[:1].isalpha():
         return path
     try:
-        with open(os.path.join(group, '.cwd'), 'rb') as handle:
+        with open_regular(os.path.join(group, '.cwd')) as handle:
             return handle.read(1 << 16).decode('utf-8', 'replace').strip()
     except OSError:
         return ''

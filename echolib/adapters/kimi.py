@@ -7,6 +7,7 @@ import os
 import sys
 
 from ..base import paths
+from ..base.files import open_regular
 from . import Session, Source, Store
 
 # What --agent takes and every output prints, for both clients.
@@ -77,7 +78,7 @@ def owns(path):
         return False
     from ..records import parse_line
     try:
-        with open(path, 'rb') as handle:
+        with open_regular(path) as handle:
             found = parse_line(handle.readline(1 << 16))[0]
     except OSError:
         return False
@@ -293,7 +294,7 @@ def spill_path(source, named):
 
 def spill_text(path, limit=0):
     """-> the text of a tool's whole output."""
-    with open(path, 'rb') as handle:
+    with open_regular(path) as handle:
         return (handle.read(limit) if limit else handle.read()).decode('utf-8', 'replace')
 
 

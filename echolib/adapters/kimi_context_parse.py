@@ -5,6 +5,7 @@ a compaction left (the old context is kept as context_<n>.jsonl).
 """
 import os
 
+from ..base.files import open_regular
 from ..events import INJECTED, PROMPT, RECAP, REPLY, THINKING, TOOL_CALL, TOOL_RESULT, UNKNOWN, Event, ToolResult
 from ..records import parse_line
 from .kimi_text import call_id, classify, content_text, images, machine_text, prompt_id, result_label, tool_input, word
@@ -103,7 +104,7 @@ def recap(wire, number):
 
 def _recap_in(path):
     try:
-        with open(path, 'rb') as handle:
+        with open_regular(path) as handle:
             for _ in range(_HEAD_LINES):
                 for data in parse_line(handle.readline(_HEAD_BYTES))[0]:
                     if data.get('role') == 'user':

@@ -7,6 +7,7 @@ import os
 import re
 from hashlib import md5
 
+from ..base.files import open_regular
 from ..events import META, Event
 from ..records import parse_line, read_records
 from .kimi_text import content_text, mark, prompt_id, word
@@ -20,7 +21,7 @@ _UNNAMED = '?'
 def _object(path):
     """-> the JSON object in a file, {} where there is none."""
     try:
-        with open(path, 'rb') as handle:
+        with open_regular(path) as handle:
             value = json.loads(handle.read().decode('utf-8', 'replace'))
     except (OSError, ValueError, RecursionError):
         return {}
@@ -42,7 +43,7 @@ def head_mark(path):
     """-> what tells a transcript apart that its copies share: the first times in it; '' where there is none."""
     out = []
     try:
-        with open(path, 'rb') as handle:
+        with open_regular(path) as handle:
             for _ in range(2):
                 for data in parse_line(handle.readline(_HEAD_BYTES))[0]:
                     for key in ('created_at', 'timestamp', 'time'):
@@ -62,7 +63,7 @@ def layout(path):
     if name == 'wire.jsonl' and os.path.basename(os.path.dirname(folder)) in ('agents', 'subagents'):
         return 'code' if os.path.basename(os.path.dirname(folder)) == 'agents' else 'cli'
     try:
-        with open(path, 'rb') as handle:
+        with open_regular(path) as handle:
             for _ in range(3):
                 for data in parse_line(handle.readline(_HEAD_BYTES))[0]:
                     if type(data.get('message')) is dict and 'timestamp' in data:
@@ -221,7 +222,7 @@ def model_of(root, agent_folder=''):
 def _configured(root):
     """-> ({alias: model}, default alias) of config.toml or config.json."""
     try:
-        with open(os.path.join(root, 'config.toml'), 'rb') as handle:
+        with open_regular(os.path.join(root, 'config.toml')) as handle:
             return _from_toml(handle.read().decode('utf-8', 'replace'))
     except OSError:
         about = _object(os.path.join(root, 'config.json'))
@@ -257,7 +258,7 @@ def _older(path, sid):
     from . import kimi
     when, wire = None, ''
     try:
-        with open(path, 'rb') as handle:
+        with open_regular(path) as handle:
             for data in parse_line(handle.readline(_HEAD_BYTES))[0]:
                 when = data.get('created_at')
     except OSError:

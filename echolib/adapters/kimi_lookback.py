@@ -1,4 +1,5 @@
 """What a single line of a wire.jsonl of the Python client needs to know of the lines before it."""
+from ..base.files import open_regular
 from ..records import parse_line
 
 _BLOCK = 1 << 18
@@ -9,7 +10,7 @@ _TURN = b'"TurnBegin"'
 def compactions_before(wire, offset):
     """-> number of compactions whose rows lie before this byte of a wire.jsonl."""
     count = at = 0
-    with open(wire, 'rb') as handle:
+    with open_regular(wire) as handle:
         for line in handle:
             at += len(line)
             if at > offset:
@@ -21,7 +22,7 @@ def compactions_before(wire, offset):
 
 def turn_before(wire, offset):
     """-> the time, as text, of the row that began the turn a byte of a wire.jsonl lies in; '' before the first."""
-    with open(wire, 'rb') as handle:
+    with open_regular(wire) as handle:
         end, tail = offset, b''
         while end > 0:
             start = max(0, end - _BLOCK)

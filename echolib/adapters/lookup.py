@@ -4,6 +4,7 @@ import os
 
 from ..base import paths
 from ..base.errors import EchoError
+from ..base.files import open_regular
 from . import Session, registry
 
 
@@ -27,7 +28,7 @@ def session_at(path):
 def client_index(folder):
     """See echolib.load_index."""
     try:
-        with open(os.path.join(folder, 'sessions-index.json'), 'rb') as handle:
+        with open_regular(os.path.join(folder, 'sessions-index.json')) as handle:
             value = json.loads(handle.read().decode('utf-8', 'replace'))
     except (OSError, ValueError, RecursionError):
         return []

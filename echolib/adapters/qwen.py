@@ -6,6 +6,7 @@ every call, also of subagents and of the client itself. Newer clients write suba
 """
 import os
 
+from ..base.files import open_regular
 from . import Session, Source, Store
 
 NAME = 'qwen'
@@ -201,7 +202,7 @@ def spill_path(source, named):
 
 def spill_text(path, limit=0):
     """-> the text of a spilled tool result."""
-    with open(path, 'rb') as handle:
+    with open_regular(path) as handle:
         raw = handle.read(limit) if limit else handle.read()
     return raw.decode('utf-8', 'replace')
 

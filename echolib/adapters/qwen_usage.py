@@ -2,6 +2,7 @@
 import json
 
 from ..base.clock import parse_time
+from ..base.files import open_regular
 from ..records import read_records
 from .values import count, inner, word
 
@@ -46,7 +47,7 @@ def copied(path):
 def sidecar(path):
     """-> the object in the .meta.json beside a subagent's transcript, {} where there is none."""
     try:
-        with open(path[:-6] + '.meta.json', 'rb') as handle:
+        with open_regular(path[:-6] + '.meta.json') as handle:
             value = json.loads(handle.read().decode('utf-8', 'replace'))
     except (OSError, ValueError, RecursionError):
         return {}

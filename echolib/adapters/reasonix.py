@@ -7,6 +7,7 @@ session (0.x names the session in each row, so a session that is still there tak
 """
 import os
 
+from ..base.files import open_regular
 from . import Session, Source, Store
 
 NAME = 'reasonix'
@@ -292,7 +293,7 @@ def _read_log(source, coverage, offset, line, state):
     from .reasonix_frames import batches
     from .reasonix_parse import Parser
     parser = Parser(coverage, source, state)
-    with open(source.path, 'rb') as handle:
+    with open_regular(source.path) as handle:
         handle.seek(offset)
         for batch in batches(handle, coverage, offset, line):
             out = parser.batch(batch)
@@ -313,7 +314,7 @@ def events_at(source, offset, length, state=None):
     from io import BytesIO
     from ..records import Coverage, Record, parse_line
     coverage = Coverage(source.path)
-    with open(source.path, 'rb') as handle:
+    with open_regular(source.path) as handle:
         handle.seek(offset)
         raw = handle.read(length) if length else handle.readline()
     if source.role == _LEDGER:

@@ -8,6 +8,7 @@ import os
 import struct
 from binascii import Error as NotBase64, a2b_base64
 
+from ..base.files import open_regular
 from ..base.zstd import unpack_frames
 from ..records import parse_line
 
@@ -195,7 +196,7 @@ def _stored(digest, folder):
         return None
     for store in (os.path.join(os.path.dirname(folder), '.content-v1'), os.path.join(folder, '.content-v1')):
         try:
-            with open(os.path.join(store, 'objects', digest[:2], digest[2:4], digest), 'rb') as handle:
+            with open_regular(os.path.join(store, 'objects', digest[:2], digest[2:4], digest)) as handle:
                 return handle.read(_MAX_FRAME)
         except OSError:
             # The other of the two places the client uses.

@@ -4,6 +4,7 @@ Beside a conversation lie the facts that its lines lack: name.meta.json (0.x, su
 """
 import os
 
+from ..base.files import open_regular
 from ..events import COMPACTION, DECLINED, ERROR, INJECTED, OK, PROMPT, RECAP, REPLY, THINKING, TOOL_CALL, TOOL_RESULT, TYPED, USAGE
 from ..events import Compaction, ToolResult
 from ..records import parse_line, read_records
@@ -32,7 +33,7 @@ def stem(path):
 def loaded(path):
     """-> the JSON object in a small file, {} where there is none."""
     try:
-        with open(path, 'rb') as handle:
+        with open_regular(path) as handle:
             raw = handle.read(1 << 24)
     except OSError:
         # Most conversations lack most of their side files.

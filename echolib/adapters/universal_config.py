@@ -3,6 +3,7 @@ import json
 import os
 import re
 
+from ..base.files import open_regular
 from .universal import FIELDS, ROLES, Mapping
 
 _LARGEST = 1 << 20
@@ -14,7 +15,7 @@ def load(path):
     try:
         if os.path.getsize(path) > _LARGEST:
             return [], 'too large for a list of agents'
-        with open(path, 'rb') as handle:
+        with open_regular(path) as handle:
             value = json.loads(handle.read().decode('utf-8-sig'))
     except OSError as error:
         return [], error.strerror or str(error)

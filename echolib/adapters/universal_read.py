@@ -2,6 +2,7 @@
 import json
 import os
 
+from ..base.files import open_regular
 from ..records import Coverage, Record, parse_line, read_at, read_records, scan
 from . import universal_dialog
 from . import universal_fields as fields
@@ -32,7 +33,7 @@ def document(path):
     """-> (list of records of a JSON document, '' or what is wrong): the messages in it, one a record, behind the rest of it."""
     if os.path.getsize(path) > _LARGEST_JSON:
         return [], 'a JSON document of more than %d MB' % (_LARGEST_JSON >> 20)
-    with open(path, 'rb') as handle:
+    with open_regular(path) as handle:
         raw = handle.read()
     try:
         text = raw.decode('utf-16' if raw[:2] in _WIDE else 'utf-8-sig', 'replace')
@@ -131,7 +132,7 @@ def read(source, coverage, mapping, state):
     if not shape.family:
         reason = shape.why
         if os.path.getsize(source.path):
-            with open(source.path, 'rb') as handle:
+            with open_regular(source.path) as handle:
                 if handle.read(2) in _WIDE and not is_document(source.path):
                     reason = 'UTF-16 text, of which only whole JSON documents are read'
             coverage.drift(1, 'no shape of a conversation: %s' % reason)

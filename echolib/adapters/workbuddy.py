@@ -5,6 +5,7 @@ sessions in a database beside them: it knows titles, and which sessions the user
 """
 import os
 
+from ..base.files import open_regular
 from . import Session, Source, Store
 
 NAME = 'workbuddy'
@@ -50,7 +51,7 @@ def owns(path):
         return False
     from ..records import parse_line
     try:
-        with open(path, 'rb') as handle:
+        with open_regular(path) as handle:
             for _ in range(20):
                 line = handle.readline(1 << 20)
                 if not line:

@@ -6,6 +6,7 @@ calls it consists of, in up to three spellings; the first of them counts, once a
 import re
 
 from ..base.clock import parse_time
+from ..base.files import open_regular
 from ..events import (
     COMPACTION, DECLINED, ERROR, INJECTED, INTERRUPTION, META, OK, PROMPT, RECAP, REPLY, SLASH, THINKING, TOOL_CALL, TOOL_RESULT,
     TYPED, UNKNOWN, USAGE, Compaction, Event, ToolResult)
@@ -31,7 +32,7 @@ def is_noise_line(line):
 def asks(path):
     """True when a transcript marks what was typed (looked for in its first DECIDING_BYTES)."""
     from ..records import parse_line
-    with open(path, 'rb') as handle:
+    with open_regular(path) as handle:
         left = DECIDING_BYTES
         while left > 0:
             line = handle.readline(8 << 20)

@@ -5,6 +5,7 @@ All three tell what the database tells of its sessions; they are read for what i
 import json
 
 from ..base.clock import parse_time
+from ..base.files import open_regular
 from ..events import DECLINED, ERROR, INJECTED, META, OK, PROMPT, REPLY, THINKING, TOOL_CALL, USAGE
 from ..records import Coverage, read_records
 from .values import classify, content_text, count, first, images, inner, result_text, tool_input, uncached, usage, word
@@ -266,7 +267,7 @@ def events_from(path, offset, machine):
 
 def snapshot(path):
     """-> (meta, list of messages) of a v2 session file; ({}, None) where it is something else."""
-    with open(path, 'rb') as handle:
+    with open_regular(path) as handle:
         raw = handle.read()
     try:
         value = json.loads(raw.decode('utf-8', 'replace'))

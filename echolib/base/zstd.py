@@ -5,6 +5,8 @@ Owns the one chain of attempts. Unpacks as it is read, in constant memory, and n
 import io
 import os
 
+from .files import open_regular
+
 MAGIC = b'\x28\xb5\x2f\xfd'
 # A frame of any content that readers step over begins with 0x184D2A5?, low byte first.
 _SKIPPABLE = b'\x2a\x4d\x18'
@@ -78,7 +80,7 @@ def _by_module(path):
     module = _module()
     if module is None:
         return None
-    handle = open(path, 'rb')
+    handle = open_regular(path)
     try:
         if hasattr(module, 'ZstdFile'):
             inner = module.ZstdFile(handle, 'rb')
@@ -95,7 +97,7 @@ def _by_program(path):
     if not program:
         return None
     import subprocess
-    with open(path, 'rb') as handle:
+    with open_regular(path) as handle:
         # The file is given as standard input: no name of a transcript reaches a command line.
         process = subprocess.Popen([program, '-dcq'], stdin=handle, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
 
@@ -115,7 +117,7 @@ def _by_program(path):
 
 def _by_hand(path):
     from . import zstd_pure
-    handle = open(path, 'rb')
+    handle = open_regular(path)
     return _Stream(zstd_pure.Reader(handle).read, handle.close, (zstd_pure.ZstdError,))
 
 
@@ -128,7 +130,7 @@ def open_zstd(path):
 
     Raises OSError when the file cannot be opened or is no zstd file. Damage shows while reading, as OSError.
     """
-    with open(path, 'rb') as handle:
+    with open_regular(path) as handle:
         head = handle.read(4)
     if head != MAGIC and head[1:] != _SKIPPABLE:
         raise OSError('not a zstd file')

@@ -520,12 +520,13 @@ def resume():
 
 def _resume(args, out):
     import shlex
+    from ..base.files import is_dir
     session = Session(args, out)
     try:
         row = session.row
         words = _adapter(session).resume(row.sid, row.project)
         command = ' '.join(shlex.quote(w) for w in words)
-        here = bool(row.project) and os.path.isdir(row.project)
+        here = bool(row.project) and is_dir(row.project)
         if args.format == 'json':
             dump(out, {'session_id': row.sid, 'agent': row.agent, 'directory': row.project, 'directory_exists': here,
                        'command': command, 'gone': bool(row.gone)})

@@ -10,6 +10,7 @@ from zlib import crc32
 
 from ..adapters import registry
 from ..base import paths
+from ..base.files import open_regular
 
 FOLDER = 'archive'
 # The client removes transcripts this many days after their last change, unless told otherwise (2.1.332 and before).
@@ -25,7 +26,7 @@ _DAY_NS = 86400 * 10 ** 9
 def cleanup_days(root):
     """-> (days after which the agent removes transcripts of a root, whether its user set that)."""
     try:
-        with open(os.path.join(root, 'settings.json'), 'rb') as handle:
+        with open_regular(os.path.join(root, 'settings.json')) as handle:
             value = json.loads(handle.read().decode('utf-8', 'replace')).get('cleanupPeriodDays')
     except (OSError, ValueError, AttributeError, RecursionError):
         value = None
@@ -129,7 +130,7 @@ def _copy(path, root, where):
             os.makedirs(os.path.dirname(target), 0o700)
         part = target + '.part'
         fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(fd, 'wb') as out, gzip.GzipFile(os.path.basename(path), 'wb', 4, out, 0) as packed, open(path, 'rb') as handle:
+        with os.fdopen(fd, 'wb') as out, gzip.GzipFile(os.path.basename(path), 'wb', 4, out, 0) as packed, open_regular(path) as handle:
             shutil.copyfileobj(handle, packed, 1 << 18)
         os.utime(part, ns=(stat.st_mtime_ns, stat.st_mtime_ns))
         os.replace(part, target)

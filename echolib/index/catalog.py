@@ -6,6 +6,7 @@ from collections import namedtuple
 from ..adapters import Source
 from ..base import paths
 from ..base.errors import AmbiguousReference, UnknownReference, UsageError
+from ..base.files import open_regular
 
 _COLUMNS = ('id agent root folder sid project created modified msg_count branch title title_kind first_prompt path lines '
             'parse_errors unknown_records readable copy_of gone machine entrypoint version model context tokens known_cost '
@@ -158,7 +159,7 @@ class Catalog(object):
         """True when an agent's prompt history names a session."""
         for path, in self.db.execute("select path from files where role = 'history'"):
             try:
-                with open(paths.restored(path), 'rb') as handle:
+                with open_regular(paths.restored(path)) as handle:
                     if ('"%s' % sid.lower()).encode('utf-8', 'replace') in handle.read().lower():
                         return True
             except OSError:
@@ -179,7 +180,7 @@ class Catalog(object):
                 continue
             for name in names:
                 try:
-                    with open(os.path.join(folder, name, 'sessions-index.json'), 'rb') as handle:
+                    with open_regular(os.path.join(folder, name, 'sessions-index.json')) as handle:
                         entries = json.loads(handle.read().decode('utf-8', 'replace')).get('entries')
                 except (OSError, ValueError, AttributeError):
                     # Most folders have none, and a broken one tells nothing.

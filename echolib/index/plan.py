@@ -4,6 +4,7 @@ from collections import namedtuple
 
 from ..adapters import Source, registry
 from ..base import paths
+from ..base.files import open_regular
 
 # What a build has to do. new, grown, reset, moved: lists of (agent, root, folder, Source, known row or None), moved those
 # that now belong to another session, or otherwise to theirs; gone: known rows to forget; purged: True when a transcript was deleted by its user; found: files seen; problems: folders that
@@ -122,7 +123,7 @@ def continues(source, row):
         if check_sum(source.path, row.offset) != row.check_sum:
             return False
         if row.open_end:
-            with open(source.path, 'rb') as handle:
+            with open_regular(source.path) as handle:
                 handle.seek(row.offset)
                 return handle.read(1) in (b'\n', b'\r')
     except OSError:
