@@ -235,6 +235,7 @@ def records_of(homes):
                 try:
                     value = json.loads(line.decode('utf-8'))
                 except (ValueError, RecursionError):
+                    # A torn line of a fixture.
                     continue
                 if isinstance(value, dict) and len(line) < 20000:
                     found.append(value)

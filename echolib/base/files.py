@@ -3,23 +3,24 @@ import errno
 import os
 from stat import S_ISDIR, S_ISREG
 
-# Without O_NONBLOCK a pipe would keep us until somebody writes into it.
-_FLAGS = os.O_RDONLY | getattr(os, 'O_NONBLOCK', 0) | getattr(os, 'O_BINARY', 0) | getattr(os, 'O_NOCTTY', 0)
+# Without it a pipe would keep us until somebody writes into it.
+_WAITLESS = getattr(os, 'O_NONBLOCK', 0) | getattr(os, 'O_NOCTTY', 0)
 
 
 def open_regular(path, buffering=-1):
     """-> a binary file object over a regular file; OSError for a folder, a pipe, a device, a socket and an impossible name."""
     if '\0' in path:
         raise OSError(errno.EINVAL, 'a name with a zero byte')
-    fd = os.open(path, _FLAGS)
-    try:
-        mode = os.fstat(fd).st_mode
-        if not S_ISREG(mode):
-            raise OSError(errno.EISDIR if S_ISDIR(mode) else errno.EINVAL, 'is no regular file', path)
-        return os.fdopen(fd, 'rb', buffering)
-    except OSError:
+    return open(path, 'rb', buffering, opener=_opened)
+
+
+def _opened(path, flags):
+    fd = os.open(path, flags | _WAITLESS)
+    mode = os.fstat(fd).st_mode
+    if not S_ISREG(mode):
         os.close(fd)
-        raise
+        raise OSError(errno.EISDIR if S_ISDIR(mode) else errno.EINVAL, 'is no regular file', path)
+    return fd
 
 
 def is_dir(path):

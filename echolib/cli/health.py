@@ -11,6 +11,8 @@ _ENVIRONMENT_COLUMNS = 'AGENT ROOT FOUND SESSIONS FILES BYTES READABLE REASON'.s
 _STORE_COLUMNS = 'AGENT ROOT STORE PATTERN PRESENT READ NOTE'.split()
 _MOST = 7600
 # A folder that does not answer (a share that is gone) is waited for so many seconds.
+# Folders below a root that are looked into for a kind of file.
+_DEEPEST = 12
 _PATIENCE = 30
 
 
@@ -39,13 +41,27 @@ def _store(store, root):
 
 def _present(pattern, root):
     """True when anything lies where a store's pattern points."""
-    import glob
     import re
-    for one in pattern.split(','):
-        one = re.sub('<[^<>]*>', '*', one.strip()).rstrip('/')
-        for path in glob.iglob(os.path.join(glob.escape(root), one), recursive=True):
-            return True
-    return False
+    return any(_lies(root, re.sub('<[^<>]*>', '*', one.strip()).rstrip('/').split('/')) for one in pattern.split(','))
+
+
+def _lies(folder, parts, depth=0):
+    """True when a path of these name patterns is below a folder. Links to folders are not gone through, so a loop ends."""
+    from fnmatch import fnmatchcase
+    name, rest = parts[0], parts[1:]
+    if '*' not in name:
+        path = os.path.join(folder, name)
+        return _lies(path, rest, depth) if rest else os.path.exists(path)
+    if name == '**' and _lies(folder, rest or ['*'], depth):
+        return True
+    try:
+        entries = list(os.scandir(folder))
+    except OSError:
+        # No folder, or none that may be read: nothing is seen there.
+        return False
+    if name == '**':
+        return depth < _DEEPEST and any(_lies(e.path, parts, depth + 1) for e in entries if e.is_dir(follow_symlinks=False))
+    return any(fnmatchcase(e.name, name) and not e.name.startswith('.') and (not rest or _lies(e.path, rest, depth)) for e in entries)
 
 
 def _environments(args, out):

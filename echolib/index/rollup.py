@@ -42,7 +42,12 @@ def sessions(db, ids, loads=json.loads):
              _clean(prompt), files[0][0], lines, sum(f[4] or 0 for f in files), sum(f[5] or 0 for f in files),
              _readable(lines - sum(f[4] or 0 for f in files), files[0][1]),
              db.execute('select archive from roots where id = ?', (files[0][9],)).fetchone()[0], _machine(main), _clean(main.get('entrypoint') or ''),
-             _clean(main.get('version') or ''), main.get('context'), json.dumps(tokens), known, unpriced, number))
+             _clean(main.get('version') or ''), main.get('context'), json.dumps(tokens), _fits(known), _fits(unpriced), number))
+
+
+def _fits(number):
+    """A sum as SQLite can hold it: absurd counters of a transcript can exceed its integers."""
+    return number if abs(number) < 1 << 63 else float(number)
 
 
 def _readable(lines, role):
