@@ -191,7 +191,6 @@ class Mutator(object):
 def seed_homes(shared=None):
     """-> {name: {path below a home: bytes}} of all fixtures, and of the corpora in the folder `shared`."""
     tops = dict((name, os.path.join(FIXTURES, name, 'home')) for name in names_in('tests/fixtures'))
-    tops['findings'] = os.path.join(FIXTURES, 'fuzz', 'home')
     for name in sorted(os.listdir(shared)) if shared and os.path.isdir(shared) else ():
         tops['corpus ' + name] = os.path.join(shared, name, 'home', 'dev')
     homes = {}
@@ -242,6 +241,66 @@ def records_of(homes):
     return found
 
 
+# One of each kind of value a place may hold, for replacing everything by everything.
+KINDS = (None, True, 0, -1.5, 2 ** 62, '', 'text', [], ['text'], [{'type': 'text'}], {}, {'type': {}}, [[]], Raw('1e999'), Raw('9' * 5000), '\ud800', '2026-11-30T10:00:00Z')
+
+
+def replaced(data, turn, kind):
+    """-> the bytes of a file of JSON in which each record has another value at one place (the turn-th, going round)."""
+    lines = data.splitlines(True)
+    try:
+        json.loads(lines[0].decode('utf-8'))
+    except (ValueError, RecursionError, IndexError):
+        lines = [data]
+    out = []
+    for line in lines:
+        try:
+            value = json.loads(line.decode('utf-8'))
+            found = list(places(value))
+            if found:
+                path = found[turn % len(found)]
+                at(value, path[:-1])[path[-1]] = kind
+                line = write_json(value).encode('utf-8', 'surrogatepass') + b'\n'
+        except (ValueError, RecursionError):
+            # Damage, or no JSON at all: left as it is.
+            pass
+        out.append(line)
+    return b''.join(out)
+
+
+def read_all(home):
+    """Read every file of a home through its adapter, as an index does; -> tracebacks of what raised."""
+    from echolib.adapters import registry
+    from echolib.base import sqlite_ro
+    from echolib.index import ingest, plan
+    from echolib.index.access import MemoryStore
+    faults = []
+    kept = dict(os.environ)
+    os.environ.clear()
+    os.environ.update(environment(home, SESSION_DIGGER_UNIVERSAL=os.path.join(home, 'logs')))
+    try:
+        todo = plan.make(MemoryStore().db)
+        for number, (adapter, _, _, source, _) in enumerate(todo.new):
+            try:
+                if source.role == 'loose' or getattr(adapter, 'PLACED_BY_HEAD', False):
+                    adapter.head(source.path)
+                job = ingest.Job(adapter.NAME, source, number, 0, 0, None, None, False)
+                for piece in ingest.pieces(job, registry.get(adapter.NAME), ingest.NoWriter()):
+                    json.dumps([piece.state, piece.profile, piece.damaged])
+            except OSError:
+                # Said by whoever reads: that file cannot be read.
+                continue
+            except Exception:
+                faults.append(traceback.format_exc())
+    except Exception:
+        faults.append(traceback.format_exc())
+    finally:
+        sqlite_ro.let_go()
+        os.environ.clear()
+        os.environ.update(kept)
+    return faults
+
+
 class Fuzzer(object):
     """Makes homes and runs commands over them. folder: scratch; shared: a folder of corpora, or None."""
 
@@ -271,6 +330,15 @@ class Fuzzer(object):
                 self._database(os.path.join(home, place), sql, mutate)
         if dice.random() < 0.3:
             self._odd_files(dice, home)
+        return home
+
+    def write(self, *names, **more):
+        """-> a folder with these homes as they are, or with change(bytes) of each file."""
+        home = os.path.join(self.folder, 'home')
+        shutil.rmtree(home, ignore_errors=True)
+        for name in names:
+            for path, data in sorted(self.homes[name].items()):
+                self._put(os.path.join(home, path), more['change'](data) if more else data)
         return home
 
     def _odd_files(self, dice, home):

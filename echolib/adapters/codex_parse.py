@@ -77,7 +77,7 @@ class Parser(UserRecords, ToolRecords):
         if kind == 'response_item':
             return self._item(payload, payload.get('type'))
         if kind == 'event_msg':
-            handler = _EVENTS.get(payload.get('type')) if type(payload.get('type')) is str else None
+            handler = _EVENTS.get(word(payload.get('type'))) if type(payload.get('type')) is str else None
             if handler is not None:
                 return handler(self, payload)
             if word(payload.get('type')) in _QUIET_EVENTS:

@@ -232,7 +232,7 @@ class CodeParser(object):
 
     def _loop(self, data, time, place, out):
         event = data.get('event')
-        handler = _LOOP.get(event.get('type')) if type(event) is dict and type(event.get('type')) is str else None
+        handler = _LOOP.get(word(event.get('type'))) if type(event) is dict and type(event.get('type')) is str else None
         if handler is None:
             what = 'loop event %s' % word(event.get('type'))[:40] if type(event) is dict else 'no loop event'
             self.coverage.drift(place[0], what)

@@ -210,7 +210,7 @@ class Lines(object):
                         ToolResult(self._call(data), ''))
 
     def _compacted(self, data):
-        trigger = {'user': 'manual', 'auto-context-pressure': 'auto'}.get(data.get('reason'), '')
+        trigger = {'user': 'manual', 'auto-context-pressure': 'auto'}.get(word(data.get('reason')), '')
         ident = self._ident(data)
         self.parser.add(COMPACTION, trigger, ident, data=Compaction(trigger, None))
         messages = data.get('replacementMessages')

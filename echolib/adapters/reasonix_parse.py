@@ -305,7 +305,7 @@ class Parser(object):
 
 def outcome(message, text):
     """-> the label of a tool result: its own state where it has one, else how its text begins."""
-    state = _STATES.get(message.get('tool_run_state'))
+    state = _STATES.get(word(message.get('tool_run_state')))
     ran = inner(message, 'tool_execution')
     code = ran.get('exitCode')
     if (ran.get('state') in ('failed', 'timed_out') or type(code) is int and code or ran.get('failurePhase')) and state != COLLATERAL:

@@ -132,7 +132,7 @@ class Parser(object):
                 make.add(INJECTED, 'task', key, part['prompt'], time=when)
             elif part.get('type') in ('tool_result', 'tool', 'tool_use'):
                 self._tool(make, key, part, when)
-            elif part.get('type') not in ('text', 'file', 'subtask', 'reasoning', 'thinking') and part.get('type') not in _BOOKKEEPING:
+            elif part.get('type') not in ('text', 'file', 'subtask', 'reasoning', 'thinking') and word(part.get('type')) not in _BOOKKEEPING:
                 make.unknown('part type %s' % (word(part.get('type'))[:40] or 'missing'))
 
     def _slot(self, data, said, kind, text):

@@ -9,9 +9,11 @@ _WAITLESS = getattr(os, 'O_NONBLOCK', 0) | getattr(os, 'O_NOCTTY', 0)
 
 def open_regular(path, buffering=-1):
     """-> a binary file object over a regular file; OSError for a folder, a pipe, a device, a socket and an impossible name."""
-    if '\0' in path:
-        raise OSError(errno.EINVAL, 'a name with a zero byte')
-    return open(path, 'rb', buffering, opener=_opened)
+    try:
+        return open(path, 'rb', buffering, opener=_opened)
+    except ValueError:
+        # A zero byte or half a character, which no file name has.
+        raise OSError(errno.EINVAL, 'no name a file can have', path)
 
 
 def _opened(path, flags):

@@ -11,9 +11,9 @@ _ENVIRONMENT_COLUMNS = 'AGENT ROOT FOUND SESSIONS FILES BYTES READABLE REASON'.s
 _STORE_COLUMNS = 'AGENT ROOT STORE PATTERN PRESENT READ NOTE'.split()
 _MOST = 7600
 # A folder that does not answer (a share that is gone) is waited for so many seconds.
-# Folders below a root that are looked into for a kind of file.
-_DEEPEST = 12
 _PATIENCE = 30
+# Folders below one another that are looked into for a kind of file.
+_DEEPEST = 12
 
 
 def environments():

@@ -63,6 +63,15 @@ def compare(fuzzer, home, data):
             raise fuzzing.Finding('numbers differ %s: %s' % (what, [(k, first[k], then.get(k)) for k in keys][:3]))
 
 
+def keep(home, target):
+    """Copy the files of a home: links stay links (one may lead to a device without end), pipes are left out."""
+    def odd(folder, names):
+        return [name for name in names if not (os.path.islink(os.path.join(folder, name)) or os.path.isdir(os.path.join(folder, name))
+                                               or os.path.isfile(os.path.join(folder, name)))]
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(home, target, symlinks=True, ignore=odd)
+
+
 def kind_of(text):
     """What tells two findings apart: the last places in the code and the message, without numbers."""
     lines = [line.strip() for line in text.splitlines()]
@@ -94,7 +103,7 @@ def main():
                 if known[kind] == 1:
                     print('== seed %d\n%s\n' % (seed, text[:6000].encode('ascii', 'backslashreplace').decode('ascii')), flush=True)
                     if args.keep:
-                        shutil.copytree(os.path.join(folder, 'home'), os.path.join(args.keep, 'seed-%d' % seed))
+                        keep(os.path.join(folder, 'home'), os.path.join(args.keep, 'seed-%d' % seed))
             seed += 1
             if time.time() > end:
                 break
