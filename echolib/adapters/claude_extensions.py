@@ -8,6 +8,7 @@ import os
 import re
 from collections import namedtuple
 
+from ..base.files import open_regular
 from . import registry
 from .claude import NAME as AGENT
 from .claude import roots
@@ -129,7 +130,7 @@ def _pages(found, folder, kind, source, plugin, project, before=''):
 
 def _page(found, path, kind, name, source, plugin, project):
     try:
-        with open(path, 'rb') as handle:
+        with open_regular(path) as handle:
             text = handle.read(_HEAD).decode('utf-8', 'replace')
             changed = int(os.fstat(handle.fileno()).st_mtime * 1000)
     except OSError:
@@ -146,7 +147,7 @@ def _page(found, path, kind, name, source, plugin, project):
 
 def _json(path):
     try:
-        with open(path, 'rb') as handle:
+        with open_regular(path) as handle:
             return json.loads(handle.read(_SETTINGS).decode('utf-8', 'replace'))
     except (OSError, ValueError, RecursionError):
         # Not there, or nothing that could be read.

@@ -6,6 +6,7 @@ several of. The last call of a model carries what its messages did not say.
 import os
 
 from ..base.clock import parse_time
+from ..base.files import open_regular
 from ..events import ATTACHMENT, COMPACTION, DECLINED, INTERRUPTION, RECAP, SUMMED, Compaction
 from .copilot import WORKSPACE
 from .talk import Talk, fields, nothing, pieces
@@ -48,7 +49,7 @@ class Parser(Talk):
     def _name(self):
         """-> the name in the workspace.yaml beside a log, '' without one."""
         try:
-            with open(os.path.join(os.path.dirname(self.path), WORKSPACE), 'rb') as handle:
+            with open_regular(os.path.join(os.path.dirname(self.path), WORKSPACE)) as handle:
                 text = handle.read(1 << 16).decode('utf-8', 'replace')
         except OSError:
             # Older clients wrote none.

@@ -6,6 +6,7 @@ next prompt is taken as one response.
 import os
 import re
 
+from ..base.files import open_regular
 from ..events import ATTACHMENT
 from ..records import Record, read_at, read_records
 from .folder_names import directory_of
@@ -113,7 +114,7 @@ def _block(kind, name, body):
 
 def _text_rows(path, coverage):
     """Yield Records of a transcript kept as text; their offset is their place."""
-    with open(path, 'rb') as handle:
+    with open_regular(path) as handle:
         text = handle.read().decode('utf-8', 'replace')
     rows = spoken(text.replace('\r\n', '\n'))
     if text.strip() and not rows:

@@ -7,6 +7,7 @@ A subagent is a session with a parent; a fork copies its parent's messages under
 import os
 from collections import namedtuple
 
+from ..base.files import open_regular
 from . import Session, Source, Store, registry
 
 NAME = 'opencode'
@@ -241,7 +242,7 @@ def spill_path(source, named):
 
 def spill_text(path, limit=0):
     """-> the text of a spilled tool result."""
-    with open(path, 'rb') as handle:
+    with open_regular(path) as handle:
         raw = handle.read(limit) if limit else handle.read()
     return raw.decode('utf-8', 'replace')
 

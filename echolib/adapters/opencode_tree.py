@@ -3,6 +3,7 @@ storage/part/<message>/*.json. Ids grow with time, so that names in order are me
 import os
 from contextlib import contextmanager
 
+from ..base.files import open_regular
 from .inside import top_of
 from .opencode import Entry, listing
 from .opencode_db import reverted
@@ -55,7 +56,7 @@ def _stat(path):
 def load(path):
     """-> (the JSON object of a file or None where it holds none, its size)."""
     try:
-        with open(path, 'rb') as handle:
+        with open_regular(path) as handle:
             raw = handle.read()
     except (OSError, ValueError):
         return None, 0
@@ -78,7 +79,7 @@ def top(path, sid):
 @contextmanager
 def reading(source, coverage, state):
     """Give a Reader of the session whose file a Source names. Raises OSError when that cannot be opened."""
-    with open(source.path, 'rb'):
+    with open_regular(source.path):
         yield Reader(source.path, Parser('' if source.role == 'main' else source.chain, coverage, state))
 
 

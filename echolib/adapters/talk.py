@@ -5,6 +5,7 @@ record (`part`) do not depend on what was read before, so that an event is found
 """
 import json
 
+from ..base.files import open_regular
 from ..events import INJECTED, META, PROMPT, REPLY, THINKING, TOOL_CALL, TOOL_RESULT, UNKNOWN, USAGE, Event, ToolResult
 from ..records import Coverage, Record, read_at, read_records
 from . import universal_fields as fields
@@ -176,7 +177,7 @@ def at_line(make, source, offset, length):
 
 def document(path, coverage):
     """-> the JSON value of a file, None where it holds none (which is counted as damage unless the file is empty)."""
-    with open(path, 'rb') as handle:
+    with open_regular(path) as handle:
         raw = handle.read()
     try:
         return json.loads(raw.decode('utf-8-sig', 'replace'))

@@ -7,6 +7,7 @@ own below its database's: .../state.vscdb/<session id>.
 import os
 from collections import namedtuple
 
+from ..base.files import open_regular
 from . import Session, Source, Store, registry
 
 NAME = 'trae_cn'
@@ -159,7 +160,7 @@ def encrypted(root):
     """-> path of the database in which recent editors of this profile keep their chats encrypted, '' when there is none."""
     path = os.path.join(os.path.dirname(root), 'ModularData', 'ai-agent', 'database.db')
     try:
-        with open(path, 'rb') as handle:
+        with open_regular(path) as handle:
             return path if handle.read(16) not in (b'', b'SQLite format 3\0') else ''
     except OSError:
         # Older editors have none.

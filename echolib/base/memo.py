@@ -8,6 +8,7 @@ import os
 import time
 from zlib import crc32
 
+from .files import open_regular
 from . import paths
 
 _FOLDER = 'memos'
@@ -62,7 +63,7 @@ def _folder():
 def _read(place):
     """-> [key, rows] of a memo; None when there is none that makes sense."""
     try:
-        with open(place, 'rb') as handle:
+        with open_regular(place) as handle:
             value = json.loads(handle.read().decode('ascii'))
     except (OSError, ValueError, RecursionError):
         # The next memo replaces it.

@@ -10,6 +10,7 @@ import sqlite3
 from _thread import get_ident
 from contextlib import contextmanager
 
+from .files import open_regular
 from .errors import EchoError
 from .paths import DATABASE_SIDES as _SIDES
 
@@ -111,7 +112,7 @@ class _Way(object):
             raise
 
     def _open(self, path):
-        with open(path, 'rb') as handle:
+        with open_regular(path) as handle:
             head = handle.read(16)
         if head and head != _MAGIC:
             raise Unreadable(path, 'the file is not a database, or is encrypted')

@@ -3,6 +3,7 @@ import os
 
 from ..base import text as texts
 from ..base.errors import EchoError, UnknownReference
+from ..base.files import open_regular
 from ..insights.recurrence import name_of, spaced, span
 from . import options as opt
 from .common import dump, text_path
@@ -90,7 +91,7 @@ def _write(args, text, name, add):
     if os.path.lexists(path) and not args.force:
         raise EchoError('%s exists; --force %s' % (text_path(path), 'puts the section behind what it holds' if add else 'replaces it'))
     if add and os.path.isfile(path):
-        with open(path, 'rb') as handle:
+        with open_regular(path) as handle:
             text = '%s\n\n%s' % (handle.read().decode('utf-8', 'surrogateescape').rstrip('\n'), text)
     write(path, [text], args.force)
     return path

@@ -4,6 +4,7 @@ import re
 
 from ..base import text as texts
 from ..base.errors import EchoError, UsageError
+from ..base.files import open_regular
 from ..insights.recurrence import LEAST_SESSIONS, spaced, span
 from . import options as opt
 from .common import amount, dump, iso, text_path
@@ -190,7 +191,7 @@ def _put(path, blocks, dry):
     """Bring a file's blocks up to date; -> written, same, or would (dry: nothing is written)."""
     from ..insights.owned_blocks import Damaged, replaced
     try:
-        with open(path, 'rb') as handle:
+        with open_regular(path) as handle:
             before = handle.read()
     except FileNotFoundError:
         before = None

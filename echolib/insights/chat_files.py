@@ -4,6 +4,7 @@ import os
 import re
 
 from ..base.errors import EchoError
+from ..base.files import open_regular
 from . import chat_lines, chat_records
 from .chat_messages import merged, once, ordered
 
@@ -51,7 +52,7 @@ def _text(path):
     size = os.path.getsize(path)
     if size > _LARGEST:
         raise EchoError('%s is larger than %d MB; export a shorter time' % (path, _LARGEST >> 20))
-    with open(path, 'rb') as handle:
+    with open_regular(path) as handle:
         raw = handle.read()
     if raw[:2] == b'PK':
         raise NoChat(path, 'this is an archive; unpack it first')

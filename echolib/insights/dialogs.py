@@ -11,6 +11,7 @@ from zlib import crc32
 from ..adapters.universal import DIALOGS
 from ..base import clock, paths
 from ..base.errors import EchoError
+from ..base.files import open_regular
 from .chat_messages import Message, merged, share
 
 # sid: its session's id; format, chat: what Chat calls format and id; source: name of the export; imported: ms.
@@ -38,7 +39,7 @@ def listed(environ=os.environ):
         path = os.path.join(folder(environ), name)
         if name.endswith('.jsonl'):
             try:
-                with open(path, 'rb') as handle:
+                with open_regular(path) as handle:
                     found = _dialog(json.loads(handle.readline().decode('utf-8', 'replace')), path)
             except (OSError, ValueError, RecursionError):
                 # Not ours, or damaged: doctor names it.
@@ -61,7 +62,7 @@ def _dialog(head, path):
 def messages(dialog):
     """-> list of the Messages of a Dialog."""
     out = []
-    with open(dialog.path, 'rb') as handle:
+    with open_regular(dialog.path) as handle:
         for line in handle:
             try:
                 record = json.loads(line.decode('utf-8', 'replace'))
