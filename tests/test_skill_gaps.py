@@ -138,6 +138,18 @@ def test_corrections_in_other_words_are_one(home):
     assert sorted(q['text'] for q in chinese['quotes']) == sorted(TESTS)
 
 
+def test_refusals_with_words_are_corrections(tmp_path):
+    refused = ("The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was NOT "
+               'written to the file). To tell you how to proceed, the user said:\n%s')
+    home = Recall(tmp_path)
+    for number, words in enumerate(('edit the migration, not the model', 'you must edit the migration file, not the model', 'edit the migration instead of the model')):
+        one = Story(home, 'r%d' % number, number * APART).user('go')
+        one.edit('/home/dev/app/model.py', refused % words, True).edit('/home/dev/app/b.py', refused.partition(' To tell')[0], True).write()
+    (one,) = findings(home)
+    assert (one['kind'], one['count'], one['kinds']) == ('correction', 3, {'refused': 3})
+    assert one['evidence'][0]['ref'] == home.sid('r2') + ':3'
+
+
 def test_prompts_of_any_script(home):
     quotes = [f['quote'] for f in findings(home) if f['kind'] == 'prompt']
     assert sorted(quotes) == sorted([REVIEW % 'e', CHINESE_REVIEW % 4])
@@ -231,6 +243,8 @@ def test_an_outline_holds_only_what_was_found(home, tmp_path):
     again = home.run('propose', name, '--write', os.path.join(str(target), folder, 'SKILL.md'), program=skill_gap_finder)
     assert again.rc == 1 and 'exists' in again.err
     assert home.run('propose', 'nosuch', program=skill_gap_finder).rc == 1
+    among = home.run('propose', name, '--write', os.path.join(home.folder, '.claude', 'projects', '-home-dev-app'), program=skill_gap_finder)
+    assert among.rc == 1 and 'transcripts' in among.err and among.out == ''
 
 
 # the rules by themselves

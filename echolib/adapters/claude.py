@@ -422,6 +422,11 @@ def files_of(name, given):
     return [(what, path)] if what and type(path) is str and path else []
 
 
+def refusal_words(text):
+    """-> what the person wrote when refusing a tool call, '' where the result of the call holds nothing of it."""
+    return text.partition('the user said:\n')[2].strip()
+
+
 def file_versions(path):
     """-> {path: highest version} of the files whose backups the session's snapshots name."""
     from ..records import read_records

@@ -41,7 +41,7 @@ def _run(args, out):
         add = skill_match.covers(best) and not args.new
         name = best.extension.name if add else skill_outline.skill_name(one, name_of(one))
         text = (skill_outline.addition if add else skill_outline.outline)(name, one, _told(view, found, one))
-        written = _write(args, text, name, add) if args.write else None
+        written = _write(args, view, text, name, add) if args.write else None
         if args.format == 'json':
             dump(out, dict(as_json(found, view, one), what='addition' if add else 'skill', name=name, text=text, written=written and text_path(written)))
         elif args.format == 'tsv':
@@ -79,10 +79,12 @@ def _told(view, found, one):
     return told
 
 
-def _write(args, text, name, add):
+def _write(args, view, text, name, add):
     """Write the proposal; -> its path. EchoError where there must not be written."""
-    from .export import write
+    from .export import is_agents, write
     path = os.path.abspath(os.path.expanduser(args.write))
+    if is_agents(view.asked.catalog.db, os.path.realpath(path if os.path.isdir(path) else os.path.dirname(path))):
+        raise EchoError('%s lies among transcripts, which are only read here; choose another folder' % text_path(path))
     if os.path.isdir(path):
         path = os.path.join(path, name.replace(':', '-'), 'SKILL.md')
         if not os.path.isdir(os.path.dirname(path)):

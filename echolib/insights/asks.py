@@ -26,7 +26,7 @@ _SKETCH = 16
 
 
 def corrections(said, least):
-    """-> (list of correction Findings, {kind: [count, set of sessions]}) of Saids.
+    """-> (list of correction Findings, {kind: [count, set of sessions]}) of Saids: prompts, and the words of refusals.
 
     detail: kinds {kind: count}, quotes (one a session, newest first), told (those that are corrections by their words).
     """
@@ -36,7 +36,8 @@ def corrections(said, least):
         if one.label == 'slash':
             continue
         text = without_images(one.text)
-        kind = kind_of(text)
+        # Who refuses a call and says why corrects it, in whatever words.
+        kind = kind_of(text) or ('refused' if one.label == 'refused' else None)
         if kind is not None:
             known = kinds.setdefault(kind, [0, set()])
             known[0] += 1

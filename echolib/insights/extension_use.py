@@ -65,7 +65,7 @@ def _by_name(harvest, said):
             if call.status == analysis.FAILED:
                 failed[call.call_id] = (some, len(some) - 1)
     if failed:
-        for one in harvest.failures(10 * CALLS):
+        for one in harvest.failures(CALLS):
             if one.call_id in failed and _UNKNOWN.search(one.text[:400]):
                 some, at = failed[one.call_id]
                 some[at] = some[at][:4] + (True,)

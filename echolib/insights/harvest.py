@@ -12,7 +12,7 @@ from ..index.texts import Texts
 
 # Where a record stands. shard and number name its document; file is the index's, line from 1, time ms or None.
 Place = namedtuple('Place', 'session file line time shard number')
-Said = namedtuple('Said', 'place label text')                 # label: typed, queued, slash
+Said = namedtuple('Said', 'place label text')                 # label: typed, queued, slash, refused
 Failed = namedtuple('Failed', 'place tool call_id text')
 # status: see analysis.STATUS, 0 when nothing came back; given: the input as it was.
 Called = namedtuple('Called', 'place tool call_id given text status adapter')
@@ -35,7 +35,7 @@ class Harvest(object):
         self.cut = {}
         self._sessions = dict((file, session) for file, session, role in view.db.execute('select id, session, role from files')
                               if session in self.rows and role != 'history')
-        self._uses = self._turns = None
+        self._uses = self._turns = self._results = None
         self._docs = {}
 
     def uses(self):
@@ -85,14 +85,29 @@ class Harvest(object):
 
     def failures(self, most):
         """-> list of Failed: tool calls that ended in an error (a refusal by the person is none)."""
-        out, uses = [], self.uses()
-        for place, event in self._read(self.documents(schema.ERROR_DOC), most, 'errors'):
-            if event.kind != 'tool_result' or event.label != 'error':
-                continue
-            use = uses.get(key_of('t%s' % event.data.call_id))
-            if use is not None and use.file == place.file and use.status == analysis.FAILED:
-                out.append(Failed(place, use.tool, event.data.call_id, event.text))
+        return [Failed(place, use.tool, event.data.call_id, event.text) for place, event, use in self._unsuccessful(most)
+                if event.label == 'error' and use.status == analysis.FAILED]
+
+    def refusals(self, most):
+        """-> list of Said: the words with which the person refused a call, label refused; those without words are left out."""
+        out = []
+        for place, event, _ in self._unsuccessful(most):
+            if event.label == 'declined' and not self.rows[place.session].machine:
+                told = getattr(self.texts.file(place.file)[0], 'refusal_words', None)
+                words = told(event.text) if told is not None else ''
+                if words:
+                    out.append(Said(place, 'refused', words))
         return out
+
+    def _unsuccessful(self, most):
+        """-> list of (Place, event, Use) of results that are no success, as read the first time."""
+        if self._results is None:
+            uses, self._results = self.uses(), []
+            for place, event in self._read(self.documents(schema.ERROR_DOC), most, 'errors'):
+                use = uses.get(key_of('t%s' % event.data.call_id)) if event.kind == 'tool_result' else None
+                if use is not None and use.file == place.file:
+                    self._results.append((place, event, use))
+        return self._results
 
     def calls(self, wanted, most, what):
         """-> list of Called that `wanted(Use)` chooses. what: their name where not all are read."""

@@ -66,7 +66,7 @@ def errors(harvest, least):
 
 def corrections(harvest, least):
     """-> list of correction Findings, those of most sessions first."""
-    return ranked(asks.corrections(harvest.prompts(asks.PROMPTS), least)[0])
+    return ranked(asks.corrections(harvest.prompts(asks.PROMPTS) + harvest.refusals(pains.ERRORS), least)[0])
 
 
 def files(harvest, least):
