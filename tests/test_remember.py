@@ -94,9 +94,19 @@ def test_references_lead_to_their_places(home):
 
 
 def test_least_sessions_and_sections(home):
-    assert facts(home, '--min-sessions', '5') == dict((name, []) for name in remember.SECTIONS)
+    assert facts(home, '--min-sessions', '5') == dict((name, []) for name in remember.USUAL)
     assert list(facts(home, '--only', 'files', '--only', 'errors')) == ['errors', 'files']
     assert home.run('--min-sessions', '1', program=remember).rc == 2 and home.run('--only', 'gossip', program=remember).rc == 2
+
+
+def test_skills_are_told_when_asked_for(tmp_path):
+    home = Recall(tmp_path)
+    for number in range(3):
+        one = Story(home, 's%d' % number, number * 1200).user('go').call('Skill', {'skill': 'a:b'}, 'no', number == 0).call('Skill', {'skill': 'a:b'})
+        one.call('Task', {'subagent_type': 'Explore', 'prompt': 'x'}).call('mcp__x__y', {}).write()
+    assert 'skills' not in facts(home)
+    assert facts(home, '--only', 'skills') == {'skills': [('skill `a:b`', 6, 3), ('agent `Explore`', 3, 3)]}
+    assert '6 times in 3 sessions, 1 failed, last 2026-03-02' in ask(home, '--scope', APP, '--only', 'skills').out
 
 
 COMMANDS = {

@@ -138,6 +138,21 @@ def test_corrections_in_other_words_are_one(home):
     assert sorted(q['text'] for q in chinese['quotes']) == sorted(TESTS)
 
 
+def test_a_tool_that_fails_often(tmp_path):
+    home = Recall(tmp_path)
+    for number in range(4):
+        one = Story(home, 't%d' % number, number * APART).user('go')
+        for call in range(3):
+            one.call('mcp__maps__route', {'to': '%d %d' % (number, call)}, 'no route %s' % ('abcd'[number] * 3), call == 0)
+            # A shell's failures, and the client's checks, are no tool's.
+            one.bash('run %d%d' % (number, call), 'Exit code %d' % call, True).bash('ok')
+            one.edit('/a.py', '<tool_use_error>String to replace not found in file.</tool_use_error>', True)
+        one.write()
+    (one,) = [f for f in findings(home) if f['kind'] == 'tool']
+    assert (one['tool'], one['count'], one['calls'], one['sessions'], one['quote']) == ('mcp__maps__route', 4, 12, 4, 'no route ddd')
+    assert [f for f in findings(home, '--since', '2026-03-02T10:10:00Z') if f['kind'] == 'tool'] == []
+
+
 def test_refusals_with_words_are_corrections(tmp_path):
     refused = ("The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was NOT "
                'written to the file). To tell you how to proceed, the user said:\n%s')

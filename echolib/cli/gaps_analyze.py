@@ -11,14 +11,14 @@ LEAST = opt.option('--min-occurrences --min-sessions', 'int', LEAST_SESSIONS,
 SKILLS_DIR = opt.option('--skills-dir', 'list', None, 'a further folder of skills (repeatable)', 'DIR')
 COLUMNS = 'FINDING KIND COUNT SESSIONS FIRST LAST QUOTE REFS SKILL CONFIDENCE SKILL_PATH'.split()
 _BUDGET, _MOST = 6600, 10
-_WHAT = {'error': 'error that comes back', 'correction': 'repeated correction', 'retry': 'retry loop', 'sequence': 'commands run by hand',
+_WHAT = {'error': 'error that comes back', 'correction': 'repeated correction', 'retry': 'retry loop', 'tool': 'tool that fails often', 'sequence': 'commands run by hand',
          'prompt': 'long prompt typed again'}
 
 
 def command():
     """-> Command."""
     return opt.Command(
-        'analyze', 'Errors, corrections, retry loops, command sequences and long prompts that recur across sessions, with evidence.', (),
+        'analyze', 'Errors, corrections, retry loops, failing tools, command sequences and long prompts that recur across sessions, with evidence.', (),
         (opt.limit(_MOST, 'findings'), LEAST, SKILLS_DIR) + opt.SELECTION + opt.COMMON,
         ('analyze', 'analyze --scope current --since 30d', 'analyze --format json --limit 3'), _run)
 
@@ -79,6 +79,8 @@ def as_json(found, view, one, rich=True):
         out['quotes'] = [dict(view.place(place), text=view.clean(text)) for place, text in one.detail['quotes'][:10]]
     elif one.kind == 'retry':
         out.update((key, one.detail[key]) for key in ('tool', 'program', 'calls', 'longest'))
+    elif one.kind == 'tool':
+        out.update(one.detail)
     elif one.kind == 'sequence':
         out['steps'] = [view.clean(step) for step in one.detail['steps']]
     return out
@@ -154,6 +156,8 @@ def _block(view, found, number, one):
         lines.append('   %s: %d failing calls in %d loops, up to %d on end; such as: %s' % (
             ' '.join(part for part in (one.detail['tool'], one.detail['program']) if part), one.detail['calls'], one.count, one.detail['longest'],
             view.quote(one.quote, 120)))
+    elif one.kind == 'tool':
+        lines.append('   %s: %d of %d calls failed; such as: %s' % (one.detail['tool'], one.count, one.detail['calls'], view.quote(one.quote, 120)))
     elif one.kind == 'sequence':
         lines.append('   %s' % view.quote(' > '.join(one.detail['steps'])))
     else:

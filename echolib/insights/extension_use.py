@@ -27,7 +27,7 @@ _UNKNOWN = re.compile(r"unknown skill|unknown slash command|no such skill|skill 
 
 def survey(harvest, found, said):
     """-> list of Used: everything installed, and what was used without being so. found: Extensions; said: Saids."""
-    uses = _by_name(harvest, said)
+    uses = by_name(harvest, said)
     index, out, known = _index(found), [], set()
     for (kind, name), some in sorted(uses.items()):
         extension = _match(index, kind, name)
@@ -46,8 +46,8 @@ def survey(harvest, found, said):
     return sorted(rows, key=lambda r: (VERDICTS.index(r.verdict), -r.uses, r.kind, r.name, r.extension.path if r.extension else ''))
 
 
-def _by_name(harvest, said):
-    """-> {(kind, name): [(Place or None, session, time, failed, unknown)]}."""
+def by_name(harvest, said):
+    """-> {(kind, name): [(Place, None for a server, session, time, failed, unknown to the client)]}; commands are skills."""
     uses, out = harvest.uses(), {}
     for use in uses.values():
         server = server_of(use.tool)

@@ -19,7 +19,7 @@ def find(harvest, said, least=recurrence.LEAST_SESSIONS):
     """-> Gaps of what was said (Saids) and done. least: different sessions each finding needs."""
     errors, checks = pains.errors(harvest, least)
     corrected, kinds = asks.corrections(said + harvest.refusals(pains.ERRORS), least)
-    found = errors + corrected + pains.retries(harvest, least) + routines.sequences(harvest, least) + asks.prompts(said, least)
+    found = errors + corrected + pains.retries(harvest, least) + pains.tools(harvest, least) + routines.sequences(harvest, least) + asks.prompts(said, least)
     return Gaps(recurrence.ranked(found), checks, kinds, dict(harvest.cut), sum(1 for row in harvest.rows.values() if row.readable == 1))
 
 

@@ -11,9 +11,10 @@ from .harvest import SHELLS, command_of
 from .recurrence import finding, ranked
 from .routines import LOOKING, steps
 
-SECTIONS = ('commands', 'errors', 'files', 'corrections')
 # A command of the project. worked, failed: times; finding: of the times it worked.
 Command = namedtuple('Command', 'worked failed finding')
+# A skill or agent that was used. failed: uses that failed.
+Helper = namedtuple('Helper', 'kind name failed finding')
 # Two files. apart: (sessions that changed only the first, only the second); finding: of the turns that changed both.
 Pair = namedtuple('Pair', 'one other apart finding')
 
@@ -67,6 +68,17 @@ def errors(harvest, least):
 def corrections(harvest, least):
     """-> list of correction Findings, those of most sessions first."""
     return ranked(asks.corrections(harvest.prompts(asks.PROMPTS) + harvest.refusals(pains.ERRORS), least)[0])
+
+
+def skills(harvest, least):
+    """-> list of Helpers: skills, slash commands and agents used in at least `least` sessions, those of most sessions first."""
+    from . import extension_use
+    out = []
+    for (kind, name), some in extension_use.by_name(harvest, harvest.prompts(asks.PROMPTS)).items():
+        one = finding('helper', '%s %s' % (kind, name), [(use[0], name) for use in some if use[0] is not None], least, ())
+        if one is not None:
+            out.append(Helper(kind, name, sum(1 for use in some if use[3]), one))
+    return sorted(out, key=lambda h: (-len(h.finding.sessions), -h.finding.count, h.finding.key))
 
 
 def files(harvest, least):

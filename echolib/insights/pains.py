@@ -1,4 +1,4 @@
-"""Errors that come back, and calls that were tried again and again without a change: over sessions."""
+"""Errors that come back, tools that fail often, calls that were tried again and again without a change: over sessions."""
 import re
 
 from .. import analysis
@@ -12,6 +12,8 @@ from .recurrence import finding
 ERRORS, RETRIED = 6000, 3000
 # A run of so many failing calls of one tool, each like the one before, is a retry loop.
 RUN = 3
+# A tool fails often with so many calls, and this share of them failed.
+TOOL_CALLS, TOOL_FAILS = 10, 0.25
 # Two inputs are alike with so much of their words in common.
 _SIMILAR = 0.6
 # Two error lines are one error where they begin with so many equal words, or share this part of their words.
@@ -108,6 +110,22 @@ def _same(one, other):
         return True
     a, b = set(one), set(other)
     return len(a & b) >= _SHARED * len(a | b)
+
+
+def tools(harvest, least):
+    """-> list of tool Findings: tools, shells apart, of whose calls a large share fails. count: failed calls; detail: tool, calls.
+
+    Errors of the client's own checks do not count; a shell's failures say more by what it ran.
+    """
+    calls, failed = {}, {}
+    for use in harvest.uses().values():
+        calls[use.tool] = calls.get(use.tool, 0) + 1
+    for one in harvest.failures(ERRORS):
+        if one.tool and one.tool.lower() not in SHELLS and not is_check(one.text):
+            failed.setdefault(one.tool, []).append((one.place, error_line(one.text) or one.text.strip()[:400]))
+    found = [finding('tool', tool, some, least, words(tool.replace('_', ' ')), {'tool': tool, 'calls': calls[tool]}) for tool, some in sorted(failed.items())
+             if calls[tool] >= TOOL_CALLS and len(some) >= TOOL_FAILS * calls[tool]]
+    return [one for one in found if one is not None]
 
 
 def retries(harvest, least):

@@ -2,12 +2,12 @@
 from collections import namedtuple
 from hashlib import blake2b
 
-# kind: error, retry, correction, sequence, prompt. key: what makes two of it the same. quote: the newest example's words.
+# kind: one of KINDS. key: what makes two of it the same. quote: the newest example's words.
 # count: times; sessions: row ids; places: Places, newest first; words: what skills are matched by;
 # detail: dict, what the kind adds.
 Finding = namedtuple('Finding', 'kind key quote count sessions places words detail')
 
-KINDS = ('error', 'correction', 'retry', 'sequence', 'prompt')
+KINDS = ('error', 'correction', 'retry', 'tool', 'sequence', 'prompt')
 # Nothing is called recurring below this many different sessions.
 LEAST_SESSIONS = 3
 

@@ -9,7 +9,7 @@ from .likeness import words
 
 _PLAIN = re.compile(r'[a-z][a-z0-9]{2,19}\Z')
 _EMPTY = frozenset('path hash time the and for with error use not you that this'.split())
-TITLES = {'error': 'An error that comes back', 'correction': 'A correction that had to be repeated', 'retry': 'Calls tried again without a change',
+TITLES = {'error': 'An error that comes back', 'correction': 'A correction that had to be repeated', 'retry': 'Calls tried again without a change', 'tool': 'A tool that fails often',
           'sequence': 'Commands run one after the other', 'prompt': 'A prompt typed again and again'}
 BLANK = '<!-- to be filled in: %s -->'
 
@@ -41,6 +41,7 @@ def _when(finding, told):
         'error': 'Use when a command fails with: %s',
         'correction': 'Use before work that this applies to: %s',
         'retry': 'Use before calling this again after it failed: %s',
+        'tool': 'Use before calling the tool that fails with: %s',
         'sequence': 'Use when these are to be run one after the other: %s',
         'prompt': 'Use when asked for this: %s'}[finding.kind] % quote
 
@@ -59,7 +60,7 @@ def section(finding, told, mark):
         lines += ['', BLANK % 'what to check between the steps, when to stop', '']
     else:
         lines += ['%s What to do' % mark, '', BLANK % {
-            'correction': 'the rule, in one sentence, and why', 'retry': 'what to look at before trying again',
+            'correction': 'the rule, in one sentence, and why', 'retry': 'what to look at before trying again', 'tool': 'what it needs to work, and when to leave it be',
             'prompt': 'the steps, and what changes from time to time'}[finding.kind], '']
     return lines + ['%s Evidence' % mark, '', 'From past sessions (`sd-recall.py show REFERENCE` opens the place):', ''] + ['- %s' % line for line in told['evidence']]
 
