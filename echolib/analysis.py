@@ -104,8 +104,13 @@ class FileAnalysis(object):
                                            use.cache_read, use.cache_write_5m, use.cache_write_1h, use.visible, extra))
             if profile.get('waiting') and not event.chain:
                 self._follow(event)
-            if not event.chain and use.input + use.cache_read + use.cache_write_5m + use.cache_write_1h:
-                profile['context'] = use.input + use.cache_read + use.cache_write_5m + use.cache_write_1h
+            sent = use.input + use.cache_read + use.cache_write_5m + use.cache_write_1h
+            if sent and not event.chain:
+                profile['context'] = sent
+            if 'spent' not in profile:
+                profile['called'] = 1
+                if sent or use.output:
+                    profile['spent'] = 1
         elif kind == TOOL_CALL:
             self._put('t' + event.id, Fact(TOOL, time, 1 if event.chain else 0, event.label, OPEN, 0, 0, 0, 0, 0, 0, ''))
         elif kind == TOOL_RESULT:
@@ -129,8 +134,12 @@ class FileAnalysis(object):
                                            event.data.pre_tokens or 0, 0, 0, 0, 0, 0, ''))
         elif kind == INTERRUPTION:
             self._put('i' + event.id, Fact(STOP, time, 0, '', 0, 0, 0, 0, 0, 0, 0, ''))
-        elif kind == REPLY and not event.label and not event.chain and 'reply' not in profile:
-            profile['reply'] = event.text[:200]
+        elif kind == REPLY and not event.label and not event.chain:
+            if 'reply' not in profile:
+                profile['reply'] = event.text[:200]
+            if 'called' not in profile and (event.message or event.line) != profile.get('response'):
+                profile['response'] = event.message or event.line
+                profile['responses'] = profile.get('responses', 0) + 1
 
     def _put(self, key, fact):
         have = self.facts.get(key)
@@ -171,6 +180,22 @@ class FileAnalysis(object):
             self._put('r' + event.id, Fact(RETRY, event.time, 0, '', 0, 0, 0, 0, 0, 0, 0, ''))
         elif label == 'subagent':
             self._put('a' + event.id, Fact(AGENT, event.time, 1, event.id, 0, 0, 0, 0, 0, 0, 0, ''))
+
+
+def tokens_unknown(profiles):
+    """True when the files of a session (their profiles) hold answers of a model and not one token count."""
+    return any('reply' in profile for profile in profiles) and not any('spent' in profile for profile in profiles)
+
+
+def responses(profiles):
+    """-> number of answers in the main chain of a session whose calls nobody wrote down (else those tell)."""
+    return 0 if any('called' in profile for profile in profiles) or not profiles else profiles[0].get('responses', 0)
+
+
+def without_tokens(keys, answers):
+    """-> shared keys of a session whose tokens nobody wrote down: unknown (None), not 0. answers: see responses()."""
+    return dict(keys, tokens=dict.fromkeys(BUCKETS), cost_usd=None, cache_hit_rate=None, total_is_lower_bound=True,
+                api_calls=keys['api_calls'] or None, assistant_messages=keys['assistant_messages'] or answers)
 
 
 def _field(text):

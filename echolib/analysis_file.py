@@ -38,7 +38,11 @@ def stats(path):
     for fact in facts.values():
         analysis.apply(tally, fact, 1, table.cost)
     out = analysis.shared_keys(tally)
+    if analysis.tokens_unknown(profiles):
+        out = analysis.without_tokens(out, analysis.responses(profiles))
+        out['tokens_note'] = getattr(adapter, 'TOKENS', 'the transcript holds no token counts')
     tokens = out['tokens']
+    unknown = None in tokens.values()
     first = [p['first'] for p in profiles if p.get('first') is not None]
     last = [p['last'] for p in profiles if p.get('last') is not None]
     main = profiles[0] if profiles else {}
@@ -52,7 +56,8 @@ def stats(path):
                                   api_calls=r['api_calls'], cost_usd=r['cost_usd'], cache_hit_rate=r['cache_hit_rate']))
                          for m, r in models.items()),
         input_tokens=tokens['input'], output_tokens=tokens['output'], cache_read_tokens=tokens['cache_read'],
-        cache_write_tokens=tokens['cache_write_5m'] + tokens['cache_write_1h'], total_tokens=sum(tokens.values()),
+        cache_write_tokens=None if unknown else tokens['cache_write_5m'] + tokens['cache_write_1h'],
+        total_tokens=None if unknown else sum(tokens.values()),
         started=clock.format_time(min(first)) if first else '', ended=clock.format_time(max(last)) if last else '',
         project=main.get('cwd') or '', branch=main.get('last_branch') or '', version=main.get('version') or '',
         title=main.get('custom-title') or main.get('ai-title') or '', first_prompt=main.get('first_prompt') or '')

@@ -29,8 +29,9 @@ def facts(head):
            ('Models', ', '.join(head.models))]
     if numbers:
         tokens = numbers['tokens']
-        out.append(('Numbers', '{:,} prompts, {:,} replies, {:,} tool calls ({:,} failed), {:,} tokens, cost {}'.format(
-            numbers['turns'], numbers['assistant_messages'], numbers['tool_calls'], numbers['tool_errors'], sum(tokens.values()), head.cost)))
+        out.append(('Numbers', '{:,} prompts, {:,} replies, {:,} tool calls ({:,} failed), {} tokens, cost {}'.format(
+            numbers['turns'], numbers['assistant_messages'], numbers['tool_calls'], numbers['tool_errors'],
+            'unknown' if None in tokens.values() else '{:,}'.format(sum(tokens.values())), head.cost)))
     return [(name, text) for name, text in out if text]
 
 

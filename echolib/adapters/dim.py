@@ -12,6 +12,7 @@ NAME = 'dim'
 # Cards do; what lies inside another file says for itself that it does not (see read).
 GROWS = True
 CLEANED = False
+TOKENS = 'cards of Dim sum up sessions and hold no token counts'
 STORES = (
     Store('dim.memory_cards.v1', 'memory/<id>/<date>/*.jsonl', True, 'summaries of sessions, not transcripts: no tokens'),
     Store('dim.memory_backfill.v1', 'memory/<id>/<date>/backfill.jsonl', True, 'the same, each line a session of its own'),

@@ -13,6 +13,8 @@ from . import Session, Source, Store
 NAME = 'reasonix'
 # The event log and the day's ledger; line files are written anew and say so after each reading.
 GROWS = True
+# 1.x counts by day and model; 0.x has a ledger with sessions in it.
+TOKENS = 'Reasonix 1.x counts tokens by day and model, not by session: stats has them, no session does'
 CLEANED = False
 STORES = (
     Store('reasonix.frames.v4', 'projects/<slug>/sessions-v4/<session>/events.frames, sessions-v4/<session>/events.frames', True,

@@ -14,6 +14,7 @@ NAME = 'trae_cn'
 # Cards and rollouts do; a chat says for itself that it does not (see read).
 GROWS = True
 CLEANED = False
+TOKENS = 'cards and chats of Trae hold no token counts'
 # Which rollouts are subagents' only their first records tell.
 PLACED_BY_HEAD = True
 STORES = (

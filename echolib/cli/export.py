@@ -135,8 +135,9 @@ def _numbers(session):
     """-> (shared keys of the whole transcript, names of its models)."""
     from .. import analysis
     from ..index.build import load_price
+    from ..index.catalog import session_keys
     tally = session.asked.catalog.whole_tally(session.row, load_price(session.asked.view.store.folder))
-    return analysis.shared_keys(tally), list(analysis.models_of(tally))
+    return session_keys(session.row, tally), list(analysis.models_of(tally))
 
 
 def _title(row, clean):

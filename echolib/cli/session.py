@@ -419,18 +419,21 @@ def numbers(session):
     """-> the JSON object of session-stats."""
     from .. import analysis
     from ..index.build import load_price
+    from ..index.catalog import session_keys, tokens_unknown
     import json
     row, asked = session.row, session.asked
     price = load_price(asked.view.store.folder)
     tally = json.loads(row.tally or '{}')
-    own = analysis.shared_keys(tally)
-    whole = analysis.shared_keys(asked.catalog.whole_tally(row, price))
+    own = session_keys(row, tally)
+    whole = session_keys(row, asked.catalog.whole_tally(row, price))
     out = {'session_id': row.sid, 'agent': row.agent, 'project_path': row.project, 'full_path': session.sources[0].path.encode(
         'utf-8', 'surrogateescape').decode('utf-8', 'replace'), 'title': session.clean(row.title),
         'first_prompt': session.clean(row.first_prompt), 'created': iso(row.created), 'modified': iso(row.modified),
         'duration_s': ((row.modified or 0) - (row.created or 0)) // 1000, 'branch': session.clean(row.branch),
         'version': row.version or None, 'entrypoint': row.entrypoint or None, 'gone': bool(row.gone), 'machine': bool(row.machine)}
-    out.update(analysis.shared_keys(tally))
+    if tokens_unknown(row):
+        out['tokens_note'] = getattr(_adapter(session), 'TOKENS', 'the transcript holds no token counts')
+    out.update(own)
     out['sessions'] = 1
     for name in ('lines', 'parse_errors', 'unknown_records'):
         out[name] = getattr(row, name) or 0
@@ -473,21 +476,21 @@ def _stats(args, out):
                 if not isinstance(data[key], (dict, list)):
                     out.line('%s\t%s' % (key, session.clean.cell('' if data[key] is None else str(data[key]))))
             for key, value in sorted(data['tokens'].items()):
-                out.line('tokens.%s\t%d' % (key, value))
+                out.line('tokens.%s\t%s' % (key, '' if value is None else value))
             return
-        clean, t = session.clean, data['tokens']
+        clean = session.clean
         out.line('%s  %s' % (data['session_id'], clean.line(data['title'] or data['first_prompt'])[:80]))
         out.line('%s, %s, %s to %s%s' % (data['agent'], texts.cut(clean.line(data['project_path']), 300),
                                          when(session.row.created, session.asked.now, session.asked.zone),
                                          when(session.row.modified, session.asked.now, session.asked.zone),
                                          ' [transcript gone]' if data['gone'] else ''))
-        out.line('%d prompts, %d slash commands, %d replies, %d API calls, %d subagents' % (
-            data['user_prompts'], data['slash_commands'], data['assistant_messages'], data['api_calls'], data['subagents']))
+        out.line('%d prompts, %d slash commands, %d replies, %s API calls, %d subagents' % (
+            data['user_prompts'], data['slash_commands'], data['assistant_messages'],
+            'unknown' if data['api_calls'] is None else data['api_calls'], data['subagents']))
         out.line('%d tool calls, %d failed, %d declined; %d interruptions, %d compactions' % (
             data['tool_calls'], data['tool_errors'], data['declined'], data['interruptions'], data['compactions']))
-        out.line('tokens: %s input, %s output, %s cache read, %s cache write; cost %s' % (
-            compact(t['input']), compact(t['output']), compact(t['cache_read']), compact(t['cache_write_5m'] + t['cache_write_1h']), money(data)))
-        if data['output_known_calls'] < data['api_calls']:
+        _spent(out, data)
+        if data['output_known_calls'] < (data['api_calls'] or 0):
             out.line('output is known for %d of %d calls; the rest is a lower bound' % (data['output_known_calls'], data['api_calls']))
         out.line('%s lines, %d damaged, %d not understood%s' % (amount(data['lines']), data['parse_errors'], data['unknown_records'],
                                                                 '; %d branches' % data['leaves'] if data['leaves'] > 1 else ''))
@@ -497,7 +500,7 @@ def _stats(args, out):
             w = data['whole']
             out.line('Above is what this session adds to totals. The transcript also repeats another session (fork, resume or copy):'
                      ' in all it shows %d prompts, %d calls, %s tokens.' % (
-                         w['user_prompts'], w['api_calls'], amount(sum(w['tokens'].values()))))
+                         w['user_prompts'], w['api_calls'] or 0, amount(sum(v or 0 for v in w['tokens'].values()))))
         models = sorted(data['models'].items(), key=lambda i: (-i[1]['api_calls'], i[0]))
         for model, row in models[:_MODELS]:
             out.line('  %s: %d calls, %s tokens' % (texts.cut(clean.line(model), 80), row['api_calls'], compact(sum(row['tokens'].values()))))
@@ -510,6 +513,15 @@ def _stats(args, out):
         out.line('Read it: sd-recall.py show %s' % session.short)
     finally:
         session.asked.close()
+
+
+def _spent(out, data):
+    t = data['tokens']
+    if data.get('tokens_note'):
+        out.line('tokens and cost: unknown; %s' % data['tokens_note'])
+    else:
+        out.line('tokens: %s input, %s output, %s cache read, %s cache write; cost %s' % (
+            compact(t['input']), compact(t['output']), compact(t['cache_read']), compact(t['cache_write_5m'] + t['cache_write_1h']), money(data)))
 
 
 def resume():

@@ -21,8 +21,8 @@ def command():
 
 
 def _run(args, out):
-    import json
     from ..base.paths import restored
+    from ..index.catalog import tokens_of, tokens_unknown
     asked = Asked(args, out)
     try:
         rows = asked.rows()
@@ -37,7 +37,7 @@ def _run(args, out):
                 'session_id': row.sid, 'agent': row.agent, 'created': iso(row.created), 'modified': iso(row.modified),
                 'msg_count': row.msg_count, 'branch': clean(row.branch), 'summary': clean(row.title),
                 'first_prompt': clean(row.first_prompt), 'project_path': row.project, 'full_path': text_path_plain(restored(row.path)),
-                'tokens': json.loads(row.tokens or '{}'), 'cost_usd': None if row.unpriced else (row.known_cost or 0) / 1e12,
+                'tokens': tokens_of(row), 'cost_usd': None if row.unpriced or tokens_unknown(row) else (row.known_cost or 0) / 1e12,
                 'gone': bool(row.gone), 'machine': bool(row.machine), 'entrypoint': row.entrypoint or None,
                 'version': row.version or None} for row in shown], 'total': len(rows)})
         elif form == 'tsv':

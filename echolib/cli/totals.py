@@ -76,6 +76,10 @@ def _text(args, out, data, clean):
         compact(t['input']), compact(t['output']), compact(t['cache_read']), compact(t['cache_write_5m'] + t['cache_write_1h']),
         '%.1f %%' % (100 * data['cache_hit_rate']) if data['cache_hit_rate'] is not None else 'none'))
     out.line('cost at API list prices of %s: %s' % (data['prices_as_of'], money(data)))
+    if data['tokens_unknown']:
+        by_agent = sorted(data['tokens_unknown'].items())
+        out.line('%d sessions hold no token counts and add none (%s); why: session-stats SESSION' % (
+            sum(n for _, n in by_agent), ', '.join('%s %d' % pair for pair in by_agent)))
     if data['output_known_calls'] < data['api_calls']:
         out.line('output tokens are known for %s of %s calls; the rest is a lower bound' % (
             amount(data['output_known_calls']), amount(data['api_calls'])))
@@ -112,6 +116,6 @@ def _table(out, clean, title, table, top):
         known = int(round(row['known_cost_usd'] * 1e12))
         cost = format_usd(known) if row['cost_usd'] is not None else ('>= ' + format_usd(known) if known else 'unknown')
         out.line('%s %7s %10s %11s' % (texts.pad(texts.cut(clean.line(name), 44), 44), amount(row['api_calls']),
-                                       compact(sum(row['tokens'].values())), cost))
+                                       'unknown' if row.get('tokens_unknown') and not row['api_calls'] else compact(sum(row['tokens'].values())), cost))
     if top and len(rows) > top:
         out.line('  and %d more (--top 0)' % (len(rows) - top))

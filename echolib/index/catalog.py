@@ -257,6 +257,26 @@ class Catalog(object):
         return [(paths.restored(p), e) for p, e in self.db.execute('select path, error from files where error is not null')]
 
 
+def tokens_of(row):
+    """-> {bucket: tokens} of a session's Row, None each where nobody wrote them down."""
+    from ..events import BUCKETS
+    return json.loads(row.tokens or '{}') or dict.fromkeys(BUCKETS)
+
+
+def tokens_unknown(row):
+    """True for the Row of a session with answers of a model and without any token count."""
+    return row.tokens == 'null'
+
+
+def session_keys(row, tally):
+    """-> the design's shared keys of one session's tally, unknown (None) where nobody wrote its tokens down."""
+    from .. import analysis
+    keys = analysis.shared_keys(tally)
+    if not tokens_unknown(row):
+        return keys
+    return analysis.without_tokens(keys, (row.msg_count or 0) - json.loads(row.tally or '{}').get('w|messages', 0))
+
+
 def same_project(project, wanted):
     """True when two directory texts name the same project (trailing separators apart)."""
     if not project:
@@ -274,11 +294,18 @@ def totals(catalog, rows, since=None, until=None, price=None):
         out[name] = sum(getattr(row, name) or 0 for row in rows)
     out['tools'] = analysis.tools_of(tally)
     out['by_model'] = analysis.models_of(tally)
+    out['tokens_unknown'] = {}
+    for row in rows:
+        if tokens_unknown(row):
+            out['tokens_unknown'][row.agent] = out['tokens_unknown'].get(row.agent, 0) + 1
     return out
 
 
 def grouped(catalog, rows, key, since=None, until=None, price=None):
-    """-> {group: {sessions, api_calls, tokens, cost_usd, known_cost_usd}} of sessions grouped by key(row)."""
+    """-> {group: {sessions, api_calls, tokens, cost_usd, known_cost_usd, tokens_unknown}} of sessions grouped by key(row).
+
+    tokens_unknown: how many of them hold no token counts; the tokens are those of the others.
+    """
     from .. import analysis
     groups = {}
     for row in rows:
@@ -296,4 +323,7 @@ def grouped(catalog, rows, key, since=None, until=None, price=None):
         keys = analysis.shared_keys(tally)
         out[name] = dict((k, keys[k]) for k in ('api_calls', 'tokens', 'cost_usd', 'known_cost_usd'))
         out[name]['sessions'] = sum(1 for row in groups[name] if row.readable == 1)
+        out[name]['tokens_unknown'] = sum(1 for row in groups[name] if tokens_unknown(row))
+        if out[name]['tokens_unknown'] and not out[name]['api_calls']:
+            out[name]['cost_usd'] = None
     return out

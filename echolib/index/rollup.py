@@ -31,14 +31,16 @@ def sessions(db, ids, loads=json.loads):
         project = next((p['cwd'] for p in profiles if p.get('cwd')), None)
         folder = db.execute('select folder from sessions where id = ?', (number,)).fetchone()[0]
         known, unpriced = _cost(tally)
-        tokens = _tokens(tally)
+        unknown = analysis.tokens_unknown(profiles)
+        tokens = None if unknown else _tokens(tally)
         lines = sum(f[3] or 0 for f in files)
         db.execute(
             'update sessions set project=?, created=?, modified=?, msg_count=?, branch=?, title=?, title_kind=?,'
             ' first_prompt=?, path=?, lines=?, parse_errors=?, unknown_records=?, readable=?, gone=?, machine=?,'
             ' entrypoint=?, version=?, context=?, tokens=?, known_cost=?, unpriced=? where id=?',
             (_clean(project if project else paths.guess_project(folder)), min(first) if first else stamp,
-             max(last) if last else stamp, tally.get('w|messages', 0), _clean(main.get('last_branch') or ''), _clean(title), kind,
+             max(last) if last else stamp, tally.get('w|messages', 0) + (analysis.responses(profiles[:1] if main else []) if unknown else 0),
+             _clean(main.get('last_branch') or ''), _clean(title), kind,
              _clean(prompt), files[0][0], lines, sum(f[4] or 0 for f in files), sum(f[5] or 0 for f in files),
              _readable(lines - sum(f[4] or 0 for f in files), files[0][1]),
              db.execute('select archive from roots where id = ?', (files[0][9],)).fetchone()[0], _machine(main), _clean(main.get('entrypoint') or ''),

@@ -9,7 +9,7 @@ import sqlite3
 
 from ..base.errors import IndexUnusable
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 INDEX_NAME = 'index.db'
 
 INDEX_SCHEMA = '''

@@ -150,7 +150,7 @@ def verify(store, limit):
     if not plan.nothing_to_do(plan.make(store.db, folder=store.folder)):
         damage.append('the index is behind the files: run index-builder.py build')
         return {'databases': count, 'sessions': 0, 'damage': damage}
-    from .catalog import Catalog
+    from .catalog import Catalog, session_keys
     catalog = Catalog(store.db)
     rows = catalog.rows()
     read = 0
@@ -159,8 +159,7 @@ def verify(store, limit):
         if not sources or sources[0].role != 'main':
             continue
         now = analysis_file.stats(sources[0].path)
-        from ..analysis import shared_keys
-        then = shared_keys(catalog.whole_tally(row))
+        then = session_keys(row, catalog.whole_tally(row))
         read += 1
         for key in ('user_prompts', 'api_calls', 'tool_calls', 'tool_errors', 'tokens'):
             if then[key] != now[key]:
