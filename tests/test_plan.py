@@ -10,6 +10,7 @@ from helpers import FIXTURES, shared
 from homes import Home, snapshot
 from echolib.adapters import claude, zcode
 from echolib.index import access, plan, store
+from echolib.index.catalog import ALL, Catalog
 
 
 @pytest.fixture
@@ -100,6 +101,58 @@ def test_session_in_a_database_gets_a_parent_by_a_trace(home):
     with open(trace, 'w', encoding='utf-8') as handle:
         handle.write('')
     moved_and_as_rebuilt(home, 1)
+
+
+@pytest.mark.parametrize('how', ('into the database', 'as a transcript of a driven agent', 'into the database, empty'))
+def test_snapshot_that_is_restored_elsewhere_counts_once(home, how):
+    """Its id there is another one, and the file itself does not change."""
+    root = os.path.join(home.folder, '.zcode')
+    top = os.path.join(root, 'v2', 'sessions', 'abc')
+    os.makedirs(top)
+    with open(os.path.join(top, 'task-1.json'), 'w', encoding='utf-8') as handle:
+        json.dump({'meta': {'taskId': 'task-1', 'acpSessionId': 'sess_again'}, 'messages': [
+            {'role': 'user', 'content': 'plant ferns', 'timestamp': 1788000000000}]}, handle)
+    home.build()
+    assert sorted(content(home)[0]['sessions']) == ['task-1']
+    if how == 'as a transcript of a driven agent':
+        path = os.path.join(root, 'v2', 'acp-config', 'claude', 'a', 'projects', '-home-ann', 'sess_again.jsonl')
+        os.makedirs(os.path.dirname(path))
+        with open(path, 'w', encoding='utf-8') as handle:
+            handle.write('{"type":"user","uuid":"u1","timestamp":"2026-08-29T00:00:00Z","message":{"role":"user","content":"plant ferns"}}\n')
+    else:
+        path = os.path.join(root, zcode.DB)
+        os.makedirs(os.path.dirname(path))
+        with open(os.path.join(FIXTURES, 'zcode', 'db.sql'), encoding='utf-8') as handle:
+            script = handle.read()
+        db = sqlite3.connect(path)
+        db.executescript(script[:script.index('insert into session')] + """
+            insert into session (id, title, time_created, time_updated) values ('sess_again', 'Ferns', 1788000000000, 1788000000000);""")
+        if how == 'into the database':
+            db.execute("""insert into message (id, session_id, data, time_created) values ('m1', 'sess_again',
+                '{"role":"user","semantics":{"origin":"real_user","kind":"user_prompt"}}', 1788000000000)""")
+        db.commit()
+        db.close()
+    home.build()
+    now = content(home)
+    assert sorted(now[0]['sessions']) == ['task-1' if how.endswith('empty') else 'sess_again']
+    shutil.rmtree(home.data)
+    home.build()
+    assert content(home) == now
+
+
+def test_same_session_in_two_folders_of_one_root_counts_once(home):
+    name = '11111111-2222-4333-8444-555555555555.jsonl'
+    text = b'{"type":"user","uuid":"u1","timestamp":"2026-01-01T00:00:00Z","cwd":"/home/ann/app","message":{"role":"user","content":"hello there"}}\n'
+    home.write(text, '-home-ann-app', name)
+    home.write(text, '-home-ann-moved', name)
+    home.build()
+    view = access.open_view(lambda part: None, refresh=False)
+    try:
+        rows = Catalog(view.db).rows(ALL)
+        assert [(row.sid, row.folder, row.msg_count) for row in rows] == [(name[:-6], '-home-ann-app', 1)]
+        assert Catalog(view.db).resolve(name[:8]).row.id == rows[0].id
+    finally:
+        view.store.close()
 
 
 def test_first_record_tells_another_place(home):

@@ -144,7 +144,6 @@ def test_scan(root):
         'cli/agents/sess_0a11/agent_e3e3/transcript.jsonl': ('agent', 'agent_e3e3', 'sess_0a11', ''),
         'cli/rollout/model-io-sess_old1.jsonl': ('main', '', 'sess_old1', ''),
         'v2/sessions/3f5a1b/task-77.json': ('main', '', 'task-77', ''),
-        'v2/sessions/3f5a1b/task-79.json': ('main', '', 'task-79', ''),
         'v2/agent-config/claude/a1/projects/-home-ann-site/9a9a9a9a-0000-4000-8000-000000000001.jsonl':
             ('main', '', '9a9a9a9a-0000-4000-8000-000000000001', '-home-ann-site')}
     inside = [s for session in zcode.discover(root, []) for s in session.sources if s.path.startswith(db)]
@@ -226,7 +225,7 @@ def test_a_database_that_cannot_be_read_is_a_problem_and_the_rest_is_read(root):
     rows = list(zcode.scan(root, problems))
     assert [(p, 'not a database' in why) for p, why in problems] == [(path, True)]
     assert sorted(row[5] for row in rows if row[3] == 'main') == [
-        '9a9a9a9a-0000-4000-8000-000000000001', 'sess_0a11', 'sess_old1', 'task-77', 'task-79']
+        '9a9a9a9a-0000-4000-8000-000000000001', 'sess_0a11', 'sess_old1', 'task-77']
     # What is known of its sessions lies, for the index, below a folder that cannot be listed: it stays.
     assert zcode.session_at(os.path.join(path, 'sess_0a11')).id == 'sess_0a11'
     with pytest.raises(OSError):

@@ -190,17 +190,38 @@ def scan(root, problems):
         for row in tree.rows():
             yield row
     v2 = os.path.join(root, 'v2')
-    for workspace in _listing(os.path.join(v2, 'sessions'), problems):
-        for entry in _listing(workspace.path, problems) if _is_folder(workspace) else ():
-            name = entry.name
-            if name.endswith('.json') and not name.endswith('.deleted.json') and name[:-5] not in tree.entries:
-                found = _file(entry.path)
-                if found is not None:
-                    yield found + ('main', '', name[:-5], '')
+    held = set(sid for sid, entry in tree.entries.items() if entry.rows)
     for path in _driven(v2, problems):
         from . import claude
         for row in claude.scan(path, problems):
+            held.add(row[5])
             yield row
+    for row in _snapshots(v2, held, problems):
+        yield row
+
+
+def _snapshots(v2, held, problems):
+    """Yield the rows of the snapshots whose conversation is not among the sessions held elsewhere, under its own id or the
+    one it was restored under. They never change: which id that is, is read once."""
+    files = []
+    for workspace in _listing(os.path.join(v2, 'sessions'), problems):
+        for entry in _listing(workspace.path, problems) if _is_folder(workspace) else ():
+            if entry.name.endswith('.json') and not entry.name.endswith('.deleted.json'):
+                found = _file(entry.path)
+                if found is not None:
+                    files.append(found)
+    if not files:
+        return
+    from ..base import memo
+
+    def ask():
+        from .zcode_trace import restored_as
+        return [(path, restored_as(path)) for path, _, _ in files]
+    named = dict(memo.kept(NAME + '-v2', PARSER_VERSION, [path for path, _, _ in files], ask))
+    for path, size, mtime in files:
+        sid = os.path.basename(path)[:-5]
+        if sid not in held and named[path] not in held:
+            yield path, size, mtime, 'main', '', sid, ''
 
 
 def _is_folder(entry):

@@ -90,8 +90,6 @@ def _snapshot(places, chain, coverage, state):
         coverage.lines += 1
         coverage.damage(1, 'not an object with messages')
         return
-    if _kept_elsewhere(places.path, meta):
-        return
     parser = Parser(places.sid, chain, coverage, state=state)
     yield zcode_trace.snapshot_head(parser, meta)
     for number, message in enumerate(messages, 1):
@@ -99,31 +97,6 @@ def _snapshot(places, chain, coverage, state):
         coverage.line = number
         coverage.offset += 1
         yield zcode_trace.snapshot_message(parser, message, number)
-
-
-def _kept_elsewhere(path, meta):
-    """True when the conversation of a snapshot is in the database, or a driven agent's transcript holds it."""
-    root, sid = zcode.place_of(path)[1], meta.get('acpSessionId')
-    if type(sid) is not str or not sid or os.sep in sid or not root:
-        return False
-    db = os.path.join(root, zcode.DB)
-    if os.path.isfile(db):
-        from .zcode_db import entries
-        try:
-            if sid in entries(db):
-                return True
-        except OSError:
-            # What cannot be read holds nothing that is shown.
-            return False
-    for folder in zcode._driven(os.path.join(root, 'v2'), []):
-        try:
-            keys = os.listdir(os.path.join(folder, 'projects'))
-        except OSError:
-            # Removed meanwhile.
-            continue
-        if any(_there(os.path.join(folder, 'projects', key, sid + '.jsonl')) for key in keys):
-            return True
-    return False
 
 
 def events_at(source, offset):

@@ -277,6 +277,15 @@ def snapshot(path):
     return (inner(value, 'meta'), messages) if type(messages) is list else ({}, None)
 
 
+def restored_as(path):
+    """-> the id under which the database holds the conversation of a snapshot since it was restored, ''."""
+    try:
+        return word(snapshot(path)[0].get('acpSessionId'))
+    except OSError:
+        # Whoever reads it says so.
+        return ''
+
+
 def snapshot_head(parser, meta):
     """-> list of Events of what a snapshot says of its session."""
     make = Maker(parser, parse_time(meta.get('createdAt')), 0, code(SNAPSHOT, 0), 0)

@@ -365,8 +365,7 @@ class Builder(object):
         self._roll_up()
         if self.db.execute('select 1 from summaries where target is null limit 1').fetchone():
             self._resolve()
-        if self.db.execute('select 1 from roots limit 2 offset 1').fetchone():
-            rollup.mark_copies(self.db)
+        rollup.mark_copies(self.db)
         self.db.execute("insert or replace into meta values ('built', ?)", (int(time.time() * 1000),))
         self.db.execute("insert or replace into meta values ('prices', ?)", (plan.price_mark(self.home),))
 

@@ -118,7 +118,7 @@ def _clean(text):
 
 
 def mark_copies(db):
-    """Mark sessions that are the same transcript in a second root (same id, nothing of their own)."""
+    """Mark sessions that are the same transcript in a second place (same id, nothing of their own)."""
     db.execute('update sessions set copy_of = null where copy_of is not null')
     same = db.execute('select agent, sid from sessions group by agent, sid having count(*) > 1').fetchall()
     for agent, sid in same:
