@@ -9,7 +9,8 @@ import pytest
 import echolib
 import folding
 from echolib.adapters import formats, registry, universal
-from echolib.cli import format_detector
+from echolib.base.errors import UsageError
+from echolib.cli import format_detector, options
 from helpers import FIXTURES, environment, run_script
 
 LOGS = os.path.join(FIXTURES, 'universal', 'logs')
@@ -167,11 +168,38 @@ def test_a_walk_ends_one_behind_its_limit(home):
 
 # the command
 
-@pytest.mark.parametrize('argv, paths, rest', [
-    (['a', 'b'], ['a', 'b'], []), (['a', '--format', 'json', 'b'], ['a', 'b'], ['--format', 'json']), (['--limit=3', 'a'], ['a'], ['--limit=3']),
-    (['--no-redact', 'a', '--', '-x', '--limit'], ['a', '-x', '--limit'], ['--no-redact']), (['--format'], [], ['--format']), ([], [], [])])
-def test_paths_and_options(argv, paths, rest):
-    assert format_detector.split(argv) == (paths, rest)
+# name: (words, paths, limit); -m is no option: argparse is asked for such lines, and must understand what stands around it.
+LINES = {
+    'two paths': (['a', 'b'], ['a', 'b'], 40), 'on both sides': (['a', '--format', 'json', 'b'], ['a', 'b'], 40),
+    'with =': (['--limit=3', 'a'], ['a'], 3), 'behind --': (['--no-redact', 'a', '--', '-x', '--limit'], ['a', '-x', '--limit'], 40), 'nothing': ([], [], 40)}
+
+
+@pytest.mark.parametrize('name', sorted(LINES))
+def test_paths_and_options(name):
+    words, paths, limit = LINES[name]
+    found = options.parse('format-detector.py', format_detector.command(), words)
+    assert (found.path, found.limit) == (paths, limit)
+
+
+@pytest.mark.parametrize('words, paths', [(['a', 'b', '--lim', '3'], ['a', 'b']), (['a', '--lim', '3', 'b', 'c'], ['a', 'b', 'c'])])
+def test_paths_when_argparse_is_asked(words, paths):
+    found = options.parse('format-detector.py', format_detector.command(), words)
+    assert (found.path, found.limit) == (paths, 3)
+
+
+@pytest.mark.parametrize('words', [['a', '--nonsense'], ['--format'], ['a', '--limit', 'many'], ['a', '--lim', '3', 'b', '--nonsense']])
+def test_wrong_words(words):
+    with pytest.raises(UsageError):
+        options.parse('format-detector.py', format_detector.command(), words)
+
+
+def test_many_words_behind_others():
+    command = options.Command('x', '', (('ref', True, ''), ('more', options.MANY, '')), (options.FORMAT,), (), None)
+    for words, ref, more in ((['a'], 'a', []), (['a', 'b', 'c'], 'a', ['b', 'c']), (['a', '--form', 'tsv', 'b'], 'a', ['b'])):
+        found = options.parse('p', command, words)
+        assert (found.ref, found.more) == (ref, more)
+    with pytest.raises(UsageError):
+        options.parse('p', command, [])
 
 
 @pytest.mark.slow

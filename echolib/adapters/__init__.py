@@ -25,6 +25,7 @@ Protocol of an adapter module (its parser's version and where it may be found st
     events_at(source, offset, length, state)     -> the events of one line again
     spill_path(source, named), spill_text(path)  -> where a result's whole output lies, and its text
     resume(session_id, project)  -> argument list that reopens a session
+    UNNAMED          what to do so that it has a root, where it has none of its own (optional)
     TOKENS           why a session's tokens may be unknown, for the user to read (optional)
     billed(session)  -> usage rows of the agent's own ledger, or None
 """

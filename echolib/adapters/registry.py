@@ -52,7 +52,7 @@ AGENTS = (
 ALIASES = {'claude-code': 'claude', 'claude_code': 'claude', 'kimi': 'kimi_code', 'trae': 'trae_cn', 'dimcode': 'dim', 'roo': 'cline',
            'roo_code': 'cline', 'kilo_legacy': 'cline', 'omp': 'pi', 'prime': 'pi', 'factory': 'droid'}
 # Whose reader takes files of a shape that other programs write as well (see universal_families).
-SHAPES = {'claude_envelope': 'claude', 'codex_rollout': 'codex', 'kimi_wire': 'kimi_code'}
+SHAPES = {'claude_envelope': 'claude', 'codex_rollout': 'codex', 'kimi_wire': 'kimi_code', 'google_envelope': 'qwen', 'google_session': 'gemini'}
 # Agents that are known to keep sessions but have no adapter: name, folder below the home, the shape of its files where that
 # is known (see universal_families).
 UNADAPTED = (

@@ -197,7 +197,7 @@ def environments(timeout):
             rows.append(one.answer(timeout))
             continue
         if not one.got:
-            rows.append(dict(_nothing(one.agent, '', 'missing', 'no folder is named'), seconds=0.0))
+            rows.append(dict(_nothing(one.agent, '', 'missing', getattr(registry.get(one.agent), 'UNNAMED', 'no folder is named')), seconds=0.0))
         for inner in one.got:
             inner.wait(until)
             rows.append(inner.answer(timeout))

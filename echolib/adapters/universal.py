@@ -32,6 +32,7 @@ CONFIG = 'agents.json'
 VARIABLE = 'SESSION_DIGGER_UNIVERSAL'
 # Imported conversations, a folder in our own data folder.
 DIALOGS = 'dialogs'
+UNNAMED = 'no folder is named: name one in %s in the data folder, or in %s' % (CONFIG, VARIABLE)
 _ENDS = ('.jsonl', '.ndjson')
 _PACKED = ('.gz', '.zst', '.zstd')
 # Beside transcripts, and none themselves, unless the user names them.

@@ -55,6 +55,12 @@ def database_files(path):
     return (path,) + tuple(path + side for side in DATABASE_SIDES)
 
 
+def folders_and_files(problems):
+    """-> (those of a scan's problems, as (path, reason), that are about folders, those about files such as databases)."""
+    files = [one for one in problems if os.path.isfile(one[0])]
+    return [one for one in problems if one not in files], files
+
+
 def storable(path):
     """`path` as a database value: text where it is UTF-8, else bytes; what no file system gave loses its half characters."""
     try:

@@ -13,41 +13,26 @@ COLUMNS = 'PATH FORMAT AGENT CONFIDENCE READ EVIDENCE SAMPLE_KEYS MAPPING'.split
 _MOST = 7600
 
 
-def command(paths=()):
-    """-> Command that looks at these paths."""
+def command():
+    """-> Command."""
     return opt.Command(
-        '', SUMMARY, (('path', False, 'a file, or a folder to walk; several may be given'),),
+        '', SUMMARY, (('path', opt.MANY, 'files, and folders to walk'),),
         (opt.limit(40, 'files of each folder'), opt.FORMAT, opt.NO_REDACT),
         ('~/.claude --limit 5', '~/.claude/projects ~/.claude/history.jsonl --format tsv', '~/.claude --limit 1 --format json'),
-        lambda args, out: _run(args, paths, out))
+        _run)
 
 
 def main(argv):
     """-> exit code of one command line (argv without the program's name)."""
-    paths, rest = split(argv)
-    return run('format-detector.py', SUMMARY, {}, rest, command(paths))
+    return run('format-detector.py', SUMMARY, {}, argv, command())
 
 
-def split(argv):
-    """-> (paths, options with their values) of a command line."""
-    valued = [name for one in command().options if one.kind != 'flag' for name in one.names]
-    paths, rest, ended = [], [], False
-    for word in argv:
-        if ended or rest and rest[-1] in valued or not word.startswith('-'):
-            (rest if not ended and rest and rest[-1] in valued else paths).append(word)
-        elif word == '--':
-            ended = True
-        else:
-            rest.append(word)
-    return paths, rest
-
-
-def _run(args, paths, out):
+def _run(args, out):
     from ..adapters import formats
-    if not paths:
+    if not args.path:
         raise UsageError('which file or folder? Give a path, such as ~/.claude (help: format-detector.py --help)')
     found, left, wrong = [], [], []
-    for path in paths:
+    for path in args.path:
         path = os.path.abspath(os.path.expanduser(path))
         listed = formats.files(path, args.limit) if os.path.isdir(path) else (path,)
         for number, one in enumerate(listed):

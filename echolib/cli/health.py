@@ -181,7 +181,8 @@ def examine(asked, notes=()):
     leaves = health.leaving(db, asked.now)
     future = [r for r in asked.catalog.rows(now=asked.now) if (r.modified or 0) > asked.now + 86400000 and agent in (None, r.agent)]
     fits = lambda row: agent in (None, row.agent)
-    unreadable = asked.catalog.unreadable()
+    folders, files = paths.folders_and_files(asked.problems)
+    unreadable = files + asked.catalog.unreadable()
     return {
         'index': _index(asked, notes), 'archive': _archive(asked, leaves),
         'coverage': [dict(r._asdict(), version=r.version or None) for r in rows if fits(r)],
@@ -189,7 +190,7 @@ def examine(asked, notes=()):
                     for u in unknown if fits(u)],
         'damaged': ['%s:%d: %s' % (text_path(p), n, why) for who, p, n, why in damage if agent in (None, who)],
         'unreadable': len(unreadable), 'unreadable_files': [{'path': text_path(p), 'reason': why} for p, why in unreadable],
-        'unreadable_dirs': len(asked.problems), 'unreadable_folders': [{'path': text_path(p), 'reason': why} for p, why in asked.problems],
+        'unreadable_dirs': len(folders), 'unreadable_folders': [{'path': text_path(p), 'reason': why} for p, why in folders],
         'future_sessions': len(future), 'future': [{'session_id': r.sid, 'modified': iso(r.modified)} for r in future],
         'cleanup': [dict(one._asdict(), root=text_path(one.root), first=iso(one.first) or None) for one in leaves if fits(one)],
         'python': _python()}

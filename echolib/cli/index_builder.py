@@ -91,8 +91,9 @@ def _status(args, out):
             built = store.db.execute("select value from meta where key = 'built'").fetchone()
             size = sum(os.path.getsize(os.path.join(store.folder, n)) for n in os.listdir(store.folder)
                        if os.path.isfile(os.path.join(store.folder, n)))
+            folders, files = paths.folders_and_files([p for p in todo.problems if p[1] not in paths.NOT_THERE])
             data = {'usable': True, 'files': todo.known, 'added': len(todo.new), 'changed': len(todo.grown) + len(todo.reset) + len(todo.moved),
-                    'deleted': len(todo.gone), 'unreadable_dirs': len([p for p in todo.problems if p[1] not in paths.NOT_THERE]),
+                    'deleted': len(todo.gone), 'unreadable_dirs': len(folders), 'unreadable': len(files),
                     'sessions': store.db.execute('select count(*) from sessions where readable = 1 and copy_of is null').fetchone()[0],
                     'last_scan': iso(built[0]) if built else '', 'bytes': size, 'folder': text_path(store.folder),
                     'stale': not plan.nothing_to_do(todo)}

@@ -6,8 +6,11 @@ from ..base.errors import UsageError
 
 # names: ('--limit',); kind: 'flag', 'text', 'int' or 'list' (repeatable); choices: tuple or ().
 Option = namedtuple('Option', 'names kind default help metavar choices')
-# places: tuple of (dest, needed, help); run(args, out) -> exit code. examples: command lines without the program's name.
+# places: tuple of (dest, needed, help), needed MANY for the last one where it takes any number of words (a list); run(args, out) -> exit code. examples: command lines without the program's name.
 Command = namedtuple('Command', 'name summary places options examples run')
+
+
+MANY = 'many'
 
 
 def option(names, kind, default, help, metavar=None, choices=()):
@@ -80,10 +83,11 @@ def _quick(command, argv):
                 values[dest(found)] = value
             continue
         given.append(word)
-    if len(given) > len(command.places) or sum(1 for p in command.places if p[1]) > len(given):
+    many = command.places and command.places[-1][1] == MANY
+    if len(given) > len(command.places) and not many or sum(1 for p in command.places if p[1] is True) > len(given):
         return None
-    for place, (name, _, _) in enumerate(command.places):
-        values[name] = given[place] if place < len(given) else None
+    for place, (name, needed, _) in enumerate(command.places):
+        values[name] = given[place:] if needed == MANY else given[place] if place < len(given) else None
     return values
 
 
@@ -94,7 +98,13 @@ def _thorough(program, command, argv):
         if word == '--scope' and argv[at + 1] == 'path' and argv[at + 2][:1] in ('/', '~', '.'):
             del argv[at + 1]
             break
-    values = vars(parser.parse_args(argv))
+    found, more = parser.parse_known_args(argv)
+    values = vars(found)
+    # argparse takes such words from one place of the line only; here they may stand on both sides of an option.
+    if more and command.places and command.places[-1][1] == MANY and not any(word.startswith('-') for word in more):
+        values[command.places[-1][0]] += more
+    elif more:
+        parser.error('unrecognized arguments: %s' % ' '.join(more))
     for o in command.options:
         if o.kind == 'list' and values[dest(o)] is None:
             values[dest(o)] = []
@@ -115,7 +125,7 @@ def make_parser(program, command):
     parser = Parser(prog=prog, description=command.summary, formatter_class=argparse.RawDescriptionHelpFormatter,
                     epilog='examples:\n' + '\n'.join('  python3 scripts/%s %s' % (program, e) for e in command.examples))
     for name, needed, text in command.places:
-        parser.add_argument(name, metavar=name.upper(), help=text, nargs=None if needed else '?')
+        parser.add_argument(name, metavar=name.upper(), help=text, nargs='*' if needed == MANY else None if needed else '?')
     for o in command.options:
         more = {'help': o.help, 'dest': dest(o)}
         if o.kind == 'flag':

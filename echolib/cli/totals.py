@@ -1,4 +1,5 @@
 """sd-recall.py stats."""
+from ..base.paths import folders_and_files
 from . import options as opt
 from .common import Asked, Cleaner, amount, compact, dump, money
 
@@ -27,8 +28,9 @@ def gather(asked):
     out['machine'] = {'sessions': len(machine), 'tokens': share['tokens'], 'cost_usd': share['cost_usd']}
     out['machine_sessions'] = len(machine)
     out['future_sessions'] = len([r for r in rows if (r.modified or 0) > asked.now + 86400000])
-    out['unreadable_dirs'] = len(asked.problems)
-    out['unreadable'] = len(asked.catalog.unreadable())
+    folders, files = folders_and_files(asked.problems)
+    out['unreadable_dirs'] = len(folders)
+    out['unreadable'] = len(asked.catalog.unreadable()) + len(files)
     from ..pricing import load
     out['prices_as_of'] = load(asked.view.store.folder).as_of
     out['index'] = asked.index_state()

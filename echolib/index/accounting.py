@@ -95,6 +95,8 @@ def _lines_of(db, agent, sources):
     adapter = registry.get(agent)
     total, placeholders = _Sum(), 0
     for source in sources:
+        silent = {}     # calls without a line that tells their tokens so far: they may still come
+        told = set()
         known = db.execute('select offset from files where path = ?', (paths.storable(source.path),)).fetchone()
         end = known[0] if known is not None and getattr(adapter, 'GROWS', True) else None
         last = None
@@ -103,8 +105,16 @@ def _lines_of(db, agent, sources):
                 break
             for event in events:
                 if event.kind == USAGE:
-                    total.add(event.data)
+                    use = event.data
+                    if not use.final and not any(use[1:6]):
+                        silent[event.id] = use
+                    else:
+                        told.add(event.id)
+                        total.add(use)
                 elif event.kind == REPLY and event.label and event.line != last:
                     placeholders += 1
                     last = event.line
+        for ident, use in silent.items():
+            if ident not in told:
+                total.add(use)
     return total.amount(), placeholders
