@@ -1,7 +1,9 @@
 """explain: the steps from what the files say to what counts, which add up to stats."""
+import os
+
 import pytest
 
-from helpers import run_script
+from helpers import run_script, shared
 from small import OTHER, SID, answer, call, result, text, user, write
 
 pytestmark = pytest.mark.slow
@@ -111,3 +113,9 @@ def test_wrong_arguments(home):
     for args in ((SID, '--since', '7d'), ('--read', '--until', 'today'), (SID, OTHER)):
         assert run_script('sd-recall', 'explain', *args, home=home).rc == 2
     assert run_script('sd-recall', 'explain', 'ffffffff', home=home).rc == 1
+
+
+def test_first_signs_of_a_response_report_no_usage():
+    """Codex 0.171 writes one token_usage_record a response (49 in these files); lines before it tell no tokens."""
+    data = explain(os.path.join(shared('corpus', 'codex-0.171.0'), 'home', 'dev'), '--read')
+    assert (data['usage_lines']['calls'], data['stream_repeats']['calls'], data['left']['calls']) == (49, 0, 49)

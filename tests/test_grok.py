@@ -8,7 +8,7 @@ import sqlite3
 import pytest
 
 import echolib
-from echolib.adapters import grok, grok_ledger, grok_side, grok_text, grok_usage, registry
+from echolib.adapters import Source, grok, grok_ledger, grok_side, grok_text, grok_usage, registry
 from echolib.analysis import shared_keys
 from echolib.records import Coverage
 from helpers import FIXTURES, run_script, shared
@@ -120,7 +120,7 @@ def test_a_listing_opens_no_file(root, monkeypatch):
     def refuse(*args, **more):
         raise AssertionError('opened %r' % (args,))
     monkeypatch.setattr('builtins.open', refuse)
-    assert len(list(grok.scan(root, []))) == 6
+    assert len([row for row in grok.scan(root, []) if row[3] != 'history']) == 6
 
 
 def test_a_missing_or_unlistable_root_is_one_problem(tmp_path):
@@ -492,19 +492,66 @@ def search_database(root, session, title):
     db.close()
 
 
-def test_sessions_whose_folder_is_gone(root):
-    problems = []
-    rows = grok_side.lost(root, problems)
-    assert problems == [] and [(r['session_id'][:8], r['cwd'], [p[1] for p in r['prompts']]) for r in rows] == [
-        ('0f0000ff', '/home/dev/app', ['a prompt whose session is gone', '!ls -la'])]
+def remembered(root):
+    """-> sorted (session, project, text) of what is known of sessions whose folder is gone or not, and each row found again."""
+    out = []
+    for path, size, mtime, role, chain, session, folder in grok.scan(root, []):
+        if role != 'history':
+            continue
+        source = Source(path, role, chain, session, size, mtime)
+        for found in grok.read(source, Coverage(path), 0, 0, {}):
+            for event in found:
+                assert (event.kind, event.label) == ('prompt', 'history')
+                assert [one._replace(line=event.line) for one in grok.events_at(source, event.offset, event.length)] == [event]
+                out.append((event.message[:8], event.data, event.text))
+    return sorted(out)
+
+
+def test_prompts_of_sessions_whose_folder_is_gone(root):
+    known = remembered(root)
+    assert ('0f0000ff', '/home/dev/app', 'a prompt whose session is gone') in known and ('0f0000ff', '/home/dev/app', '!ls -la') in known
+    # A session that is there says everything itself; of one that is gone the index knows the answers as well.
+    search_database(root, PARENT, 'Not this one')
     search_database(root, '0f0000fe-0000-4000-8000-0000000000fe', 'A gone one')
     before = sorted(os.listdir(os.path.join(root, 'sessions')))
-    rows = grok_side.lost(root, problems)
-    assert [(r['title'], r['text'][:5]) for r in rows] == [('', ''), ('A gone one', 'typed')] and problems == []
+    assert sorted(set(remembered(root)) - set(known)) == [('0f0000fe', '/home/dev/gone', 'A gone one\ntyped long ago\n\nanswered')]
     assert sorted(os.listdir(os.path.join(root, 'sessions'))) == before
+
+
+def test_prompts_that_the_history_has_are_not_told_by_the_index_again(root):
+    search_database(root, '0f0000fe-0000-4000-8000-0000000000fe', 'A gone one')
+    with open(os.path.join(root, 'sessions', GROUP, 'prompt_history.jsonl'), 'a', encoding='utf-8') as out:
+        out.write(json.dumps({'timestamp': '2026-05-01T00:00:00Z', 'session_id': '0f0000fe-0000-4000-8000-0000000000fe', 'prompt': 'typed long ago',
+                              'is_bash': False}) + '\n')
+    assert [text for sid, _, text in remembered(root) if sid == '0f0000fe'] == ['typed long ago', 'A gone one\nanswered']
+
+
+def test_the_index_is_read_again_when_a_session_goes(root):
+    search_database(root, PARENT, 'Kept')
+    index = os.path.join(root, 'sessions', 'session_search.sqlite')
+    stamp = [row[1:3] for row in grok.scan(root, []) if row[0] == index]
+    shutil.rmtree(os.path.join(root, 'sessions', GROUP, PARENT))
+    assert [row[1:3] for row in grok.scan(root, []) if row[0] == index] != stamp
+    assert [text for sid, _, text in remembered(root) if sid == PARENT[:8] and text.startswith('Kept')] == ['Kept\ntyped long ago\n\nanswered']
+
+
+def test_an_unreadable_search_index_is_said_and_the_rest_is_read(root):
     with open(os.path.join(root, 'sessions', 'session_search.sqlite'), 'wb') as out:
         out.write(b'no database' * 500)
-    assert len(grok_side.lost(root, problems)) == 1 and len(problems) == 1
+    with pytest.raises(OSError):
+        remembered(root)
+    assert grok_side.searched_title(os.path.join(root, 'sessions', GROUP, PARENT)) == ''
+
+
+@pytest.mark.slow
+def test_a_search_finds_what_is_left_of_a_session(tmp_path):
+    home = str(tmp_path / 'home')
+    shutil.copytree(os.path.join(shared('corpus', 'grok-1.0.41'), 'home', 'dev'), home)
+    ask = lambda words: run_script('sd-recall', 'search', words, '--format', 'json', home=home).json()['hits']
+    assert [(hit['gone'], hit['kind']) for hit in ask('"Print many rows"')] == [(False, 'prompt')]
+    shutil.rmtree(os.path.join(home, '.grok', 'sessions', '%2Fhome%2Fdev%2Fwork%2Fshop', '617959ce-3f1f-45a8-9e52-71007814e8a2'))
+    for words in ('"Print many rows"', '"a lot of rows"'):
+        assert [(hit['gone'], hit['session_id'][:8], hit['project_path']) for hit in ask(words)] == [(True, '617959ce', '/home/dev/work/shop')]
 
 
 def test_the_search_index_gives_a_title_where_the_card_is_gone(root):

@@ -169,7 +169,8 @@ def test_keyword_and_directory(home):
 # one session
 
 def by_path(prefix, agent):
-    return next(row for row in echolib.cross_tool_list_sessions(0) if row['agent'] == agent and row['msg_count'] > 2)
+    return next(row for row in echolib.cross_tool_list_sessions(0) if row['agent'] == agent and row['msg_count'] > 2
+                and echolib.cross_tool_session_stats(row['full_path'])['api_calls'])
 
 
 @pytest.mark.parametrize('prefix, agent', [('claude', 'claude'), ('codex', 'codex'), ('grok', 'grok'), ('kimi', 'kimi_code'), ('zcode', 'zcode'),

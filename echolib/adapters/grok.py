@@ -145,6 +145,7 @@ class _Tree(object):
         self.family = {}        # session folder -> ids of its subagents
         self.parent = {}        # session id of a subagent -> (parent's id, parent's group)
         self.listed = {}
+        self.histories = []     # (path, group) of prompt histories
         top = os.path.join(root, 'sessions')
         seen = set()
         for group in _folders(top, problems):
@@ -154,6 +155,7 @@ class _Tree(object):
                 if real in seen or os.path.dirname(real) == os.path.realpath(top):
                     continue
                 seen.add(real)
+            self.histories.append((group.path + os.sep + 'prompt_history.jsonl', group.name))
             for session in _folders(group.path, problems):
                 self.folders.setdefault(session.name, []).append((group.name, session.path))
                 children = _children(session.path, problems)
@@ -248,12 +250,39 @@ def scan(root, problems):
                 yield found[0], found[1], mtime, 'main', '', session, group
             else:
                 yield found[0], found[1], mtime, 'agent', session, top, folder
+    for row in _histories(root, tree):
+        yield row
+
+
+def _histories(root, tree):
+    """Yield the rows of what the client keeps of sessions that may be gone (role history).
+
+    What its search index says of those changes with the sessions that are there, which the row's time tells as well.
+    """
+    for path, group in tree.histories:
+        try:
+            stat = os.stat(path)
+        except OSError:
+            # Not every group has one.
+            continue
+        yield path, stat.st_size, stat.st_mtime_ns, 'history', 'history', 'history', group
+    path = os.path.join(root, 'sessions', 'session_search.sqlite')
+    try:
+        stat = os.stat(path)
+    except OSError:
+        # Older clients have none.
+        return
+    from zlib import crc32
+    there = crc32('\n'.join(sorted(tree.folders)).encode('utf-8', 'replace'))
+    yield path, stat.st_size, stat.st_mtime_ns // 1000000 * 1000000 + there % 1000000, 'history', 'history', 'history', ''
 
 
 def discover(root, problems):
     """Yield the Sessions under a root, by listing folders and stat alone (see scan)."""
     trees = {}
     for path, size, mtime, role, chain, session, folder in scan(root, problems):
+        if role == 'history':
+            continue
         trees.setdefault((folder, session), []).append(Source(path, role, chain, session, size, mtime))
     for folder, session in trees:
         files = trees[folder, session]
@@ -312,6 +341,11 @@ def read(source, coverage, offset=0, line=0, state=None):
     state: where and how an earlier reading ended (state is changed in place).  Raises OSError when the file cannot be
     opened.
     """
+    if source.role == 'history':
+        from . import grok_history
+        for events in grok_history.read(source, coverage, offset, line):
+            yield events
+        return
     from ..records import open_bytes, scan as records
     state = {} if state is None else state
     with open_bytes(source.path) as handle:
@@ -341,6 +375,9 @@ def parser_of(source, coverage, state):
 
 def events_at(source, offset, length, state=None):
     """-> list of events of the one line at `offset`, as read() gives them (turn numbers apart), and what other files say."""
+    if source.role == 'history':
+        from . import grok_history
+        return grok_history.events_at(source, offset, length)
     from ..records import Coverage, Record, read_at
     parser = parser_of(source, Coverage(source.path), dict(state or ()))
     out = parser.said()

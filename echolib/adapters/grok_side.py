@@ -201,55 +201,16 @@ def inherited(path, session):
 def searched_title(folder):
     """-> the title that the client's search index has of a session, ''."""
     top = os.path.dirname(os.path.dirname(folder))
-    rows = searched(top, ' where session_id = ?', (os.path.basename(folder),), [])
-    return rows[0][3] if rows else ''
+    try:
+        return next((row[4] for row in searched(top, ' where session_id = ?', (os.path.basename(folder),))), '')
+    except OSError:
+        # Most homes have none, or it is being written: the session has no title then.
+        return ''
 
 
-def searched(top, where, values, problems):
-    """-> rows (session_id, cwd, updated_at, title, content) of the client's search index; a problem where it cannot be read."""
-    path = os.path.join(top, 'session_search.sqlite')
-    if not os.path.isfile(path):
-        return []
+def searched(top, where, values):
+    """-> list of rows (number, session_id, cwd, updated_at, title, content) of the client's search index. Raises OSError."""
     from ..base import sqlite_ro
-    try:
-        with sqlite_ro.opened(path) as db:
-            rows = db.execute('select session_id, cwd, updated_at, title, content from session_docs' + where, values).fetchall()
-    except sqlite_ro.Unreadable as error:
-        problems.append((path, str(error)))
-        return []
-    return [tuple(value if i == 2 else word(value) for i, value in enumerate(row)) for row in rows]
-
-
-def lost(root, problems):
-    """-> list of dicts of the sessions whose folder is gone and of which the client still knows something, newest last:
-    session_id, cwd, time (ms), title, text (prompts, replies and tool names, as the client's search index holds them),
-    prompts (list of (ms, text))."""
-    from ..records import read_records
-    top = os.path.join(root, 'sessions')
-    there, groups = set(), []
-    try:
-        groups = [os.path.join(top, name) for name in sorted(os.listdir(top)) if os.path.isdir(os.path.join(top, name))]
-        for group in groups:
-            there.update(os.listdir(group))
-    except OSError as error:
-        problems.append((top, error.strerror or str(error)))
-    found = {}
-    for session, cwd, updated, title, text in searched(top, '', (), problems):
-        if session and session not in there:
-            found[session] = {'session_id': session, 'cwd': cwd, 'time': parse_time(updated), 'title': title, 'text': text, 'prompts': []}
-    for group in groups:
-        history = os.path.join(group, 'prompt_history.jsonl')
-        try:
-            for record in read_records(history):
-                data = record.data
-                session, text = word(data.get('session_id')), word(data.get('prompt'))
-                if not session or session in there or not text:
-                    continue
-                time = parse_time(data.get('timestamp'))
-                row = found.setdefault(session, {'session_id': session, 'cwd': project_of(group), 'time': None, 'title': '', 'text': '', 'prompts': []})
-                row['prompts'].append((time, '!' + text if data.get('is_bash') is True else text))
-                row['time'] = max(row['time'] or 0, time or 0) or None
-        except OSError as error:
-            if os.path.exists(history):
-                problems.append((history, error.strerror or str(error)))
-    return sorted(found.values(), key=lambda r: (r['time'] or 0, r['session_id']))
+    with sqlite_ro.opened(os.path.join(top, 'session_search.sqlite')) as db:
+        rows = db.execute('select rowid, session_id, cwd, updated_at, title, content from session_docs' + where, values).fetchall()
+    return [tuple(value if i in (0, 3) else word(value) for i, value in enumerate(row)) for row in rows]

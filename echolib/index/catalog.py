@@ -324,6 +324,4 @@ def grouped(catalog, rows, key, since=None, until=None, price=None):
         out[name] = dict((k, keys[k]) for k in ('api_calls', 'tokens', 'cost_usd', 'known_cost_usd'))
         out[name]['sessions'] = sum(1 for row in groups[name] if row.readable == 1)
         out[name]['tokens_unknown'] = sum(1 for row in groups[name] if tokens_unknown(row))
-        if out[name]['tokens_unknown'] and not out[name]['api_calls']:
-            out[name]['cost_usd'] = None
     return out
