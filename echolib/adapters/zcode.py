@@ -217,7 +217,7 @@ def _snapshots(v2, held, problems):
     def ask():
         from .zcode_trace import restored_as
         return [(path, restored_as(path)) for path, _, _ in files]
-    named = dict(memo.kept(NAME + '-v2', PARSER_VERSION, [path for path, _, _ in files], ask))
+    named = dict(memo.kept(NAME + '-v2', registry.version(NAME), [path for path, _, _ in files], ask))
     for path, size, mtime in files:
         sid = os.path.basename(path)[:-5]
         if sid not in held and named[path] not in held:
