@@ -143,3 +143,14 @@ def test_folders_that_cannot_be_listed(home):
         os.chmod(folder, 0o700)
     assert data['unreadable_dirs'] == 1 and data['unreadable_folders'][0]['path'] == folder
     assert not rows[0]['readable'] and folder in rows[0]['reason']
+
+
+def test_what_only_the_prompt_history_knows(tmp_path):
+    """Three prompts of two sessions that are gone, and one of a session that is there."""
+    write(tmp_path, [user('still here', 1, 0)])
+    with open(str(tmp_path / '.claude' / 'history.jsonl'), 'w', encoding='utf-8') as out:
+        for session, text in ((SID, 'still here'), ('gone-1', 'kiwi'), ('gone-1', 'kiwi again'), ('gone-2', 'fig')):
+            out.write(json.dumps({'display': text, 'timestamp': 1772442000000, 'project': '/home/dev/app', 'sessionId': session}) + '\n')
+    data = doctor(tmp_path)
+    assert (data['history_only_prompts'], data['history_only_sessions']) == (3, 2)
+    assert 'gone, but for their prompts (search finds them): 2 sessions, 3 prompts' in run_script('sd-recall', 'doctor', home=tmp_path).out

@@ -189,15 +189,15 @@ def environments(timeout):
     """See echolib.scan_all_environments_parallel."""
     until = time.monotonic() + timeout
     rows = []
-    asked = [_Look(adapter.NAME, '', _looks, adapter) for adapter in registry.adapters()]
+    asked = [(adapter, _Look(adapter.NAME, '', _looks, adapter)) for adapter in registry.adapters()]
     others = _Look('', '', _unadapted)
-    for one in asked:
+    for adapter, one in asked:
         one.wait(until)
         if type(one.got) is not list:
             rows.append(one.answer(timeout))
             continue
         if not one.got:
-            rows.append(dict(_nothing(one.agent, '', 'missing', getattr(registry.get(one.agent), 'UNNAMED', 'no folder is named')), seconds=0.0))
+            rows.append(dict(_nothing(one.agent, '', 'missing', getattr(adapter, 'UNNAMED', 'no folder is named')), seconds=0.0))
         for inner in one.got:
             inner.wait(until)
             rows.append(inner.answer(timeout))

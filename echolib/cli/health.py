@@ -183,6 +183,7 @@ def examine(asked, notes=()):
     fits = lambda row: agent in (None, row.agent)
     folders, files = paths.folders_and_files(asked.problems)
     unreadable = files + asked.catalog.unreadable()
+    kept = health.remembered(db, agent)
     return {
         'index': _index(asked, notes), 'archive': _archive(asked, leaves),
         'coverage': [dict(r._asdict(), version=r.version or None) for r in rows if fits(r)],
@@ -191,6 +192,7 @@ def examine(asked, notes=()):
         'damaged': ['%s:%d: %s' % (text_path(p), n, why) for who, p, n, why in damage if agent in (None, who)],
         'unreadable': len(unreadable), 'unreadable_files': [{'path': text_path(p), 'reason': why} for p, why in unreadable],
         'unreadable_dirs': len(folders), 'unreadable_folders': [{'path': text_path(p), 'reason': why} for p, why in folders],
+        'history_only_prompts': kept[0], 'history_only_sessions': kept[1],
         'future_sessions': len(future), 'future': [{'session_id': r.sid, 'modified': iso(r.modified)} for r in future],
         'cleanup': [dict(one._asdict(), root=text_path(one.root), first=iso(one.first) or None) for one in leaves if fits(one)],
         'python': _python()}
@@ -253,6 +255,9 @@ def _doctor_text(out, data, asked, clean, most):
         'its own decoder (slow)' if python['zstd'] == 'zstd_pure' else clean.line(python['zstd'])))
     for one in data['cleanup']:
         lines.append(_leaving(one, asked))
+    if data['history_only_sessions']:
+        lines.append('gone, but for their prompts (search finds them): %s, %s' % (
+            _many(data['history_only_sessions'], 'session'), _many(data['history_only_prompts'], 'prompt')))
     _list(lines, 'dated after this clock', data['future_sessions'],
           ['%s  %s' % (clean.line(f['session_id']), f['modified']) for f in data['future']], most)
     _list(lines, 'folders that cannot be listed', data['unreadable_dirs'],

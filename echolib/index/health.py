@@ -107,6 +107,29 @@ def leaving(db, now, environ=os.environ):
     return out
 
 
+def remembered(db, agent=None):
+    """-> (number of texts, number of sessions) that only an agent's prompt history knows: their transcript is gone."""
+    from ..adapters import Source
+    from ..records import Coverage as Reading
+    known = set(sid for sid, in db.execute('select sid from sessions where readable = 1'))
+    count, sessions = 0, set()
+    for name, path, role, chain in db.execute("select r.agent, f.path, f.role, f.chain from files f join roots r on r.id = f.root"
+                                              " where f.role = 'history' and r.archive = 0").fetchall():
+        if agent not in (None, name):
+            continue
+        path = paths.restored(path)
+        try:
+            for events in registry.get(name).read(Source(path, role, chain, role, 0, 0), Reading(path), 0, 0, {}):
+                for event in events:
+                    if event.label == 'history' and event.message and event.message not in known:
+                        count += 1
+                        sessions.add((name, event.message))
+        except OSError:
+            # Gone or locked now: what it held is not known.
+            continue
+    return count, len(sessions)
+
+
 def folder_size(folder):
     """-> (files, bytes) of a folder and what is below it; (0, 0) where there is none."""
     count = size = 0
