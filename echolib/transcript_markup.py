@@ -13,6 +13,9 @@ _INLINE = re.compile(
     r'\*\*(?P<bold>[^\s*](?:[^*\n]{0,500}[^\s*])?)\*\*'
     r'|\[(?P<name>[^\[\]\n]{1,300})\]\((?P<to>https?://[^\s()<>"\']{1,2000})\)'
     r'|(?P<url>https?://[^\s<>"\'`()\[\]{}|\\^]{1,2000})')
+# Markdown links to anything but web pages, and the definitions of links that stand elsewhere.
+_LINKED = re.compile(r'\]\((?!https?://)')
+_DEFINED = re.compile(r'\A([ \t>]*)\[(?=[^\[\]]{1,999}\]:(?!\s*https?://))')
 # Longer lines are data, not prose.
 _LONG = 8000
 
@@ -100,9 +103,10 @@ def tame(text, deeper=3):
 
 
 def _tame_line(line):
-    if '<' in line or '![' in line:
-        # A picture would be fetched from wherever it says by whoever looks at the page.
-        line = ''.join(quoted(part) if code else _TAG.sub('&lt;', part).replace('![', '\\![') for code, part in spans(line))
+    if '<' in line or '](' in line or ']:' in line or '![' in line:
+        # A picture would be fetched from wherever it says by whoever looks at the page; a link may run something.
+        line = ''.join(quoted(part) if code else _TAG.sub('&lt;', _LINKED.sub(r']\\(', part)).replace('![', '\\![') for code, part in spans(line))
+        line = _DEFINED.sub(r'\1\\[', line)
     return line
 
 

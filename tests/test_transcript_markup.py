@@ -11,6 +11,8 @@ TAME = {
     'deep heading': ('##### A', '###### A'),
     'tag': ('a <b>x</b> 1 < 2 <!-- y', 'a &lt;b>x&lt;/b> 1 < 2 &lt;!-- y'),
     'tag in code': ('`<b>` and ``a`<b>`` <i>', '`<b>` and ``a`<b>`` &lt;i>'),
+    'links that are no pages': ('[a](javascript:x) [b](https://b.c) `[c](d)` [e]( <data:f>)', '[a]\\(javascript:x) [b](https://b.c) `[c](d)` [e]\\( &lt;data:f>)'),
+    'links defined elsewhere': ('> [a]: javascript:x\n[b]: https://b.c\na[1]: int', '> \\[a]: javascript:x\n[b]: https://b.c\na[1]: int'),
     'picture': ('![x](https://a/b.png) `![`', '\\![x](https://a/b.png) `![`'),
     'open fence': ('a\n```py\nb', 'a\n```py\nb\n```'),
     'fence in fence': ('````\n```\n<b>\n````\nc', '````\n```\n<b>\n````\nc'),
