@@ -4,6 +4,7 @@ Newer kinds of records are no damage: what an adapter knows to pass over counts 
 drift. Copies by forks and resumed sessions are no damage either.
 """
 from collections import namedtuple
+from zlib import crc32
 
 from .adapters import registry
 from .events import (
@@ -19,13 +20,13 @@ CHECKS = (
     Check('unparseable-lines', DAMAGE, 'lines that are no JSON object, cut or run together'),
     Check('schema-drift', DRIFT, 'records that can be read and are not understood'),
     Check('empty-session', DAMAGE, 'a transcript without one readable record'),
-    Check('no-user-prompt', DAMAGE, 'answers, and no prompt'),
+    Check('no-user-prompt', NOTE, 'answers, and no prompt'),
     Check('no-assistant-response', NOTE, 'prompts, and no answer'),
     Check('multiple-session-ids', DAMAGE, 'rows of several sessions mixed, as no copy does'),
     Check('duplicate-uuid', DAMAGE, 'different rows of one id in one file'),
     Check('missing-parent', DAMAGE, 'rows that follow one which is in no file of the agent'),
     Check('missing-leaf', NOTE, 'titles that name a row which is in no file of the agent'),
-    Check('unmatched-tool-use', DAMAGE, 'tool calls without a result, with work going on behind them'),
+    Check('unmatched-tool-use', NOTE, 'tool calls without a result, with work going on behind them: the client was ended, or a line is lost'),
     Check('orphan-tool-result', DAMAGE, 'results without a tool call'),
     Check('interrupted-response', NOTE, 'the transcript ends within an answer or a tool call'),
     Check('unanswered-prompt', NOTE, 'the transcript ends behind a prompt'))
@@ -33,6 +34,15 @@ LEVELS = dict((check.code, check.level) for check in CHECKS)
 _PLACES = 20
 _NOBODY = '00000000-0000-0000-0000-000000000000'
 _SIGNS = (REPLY, THINKING, TOOL_CALL)
+
+
+class _End(object):
+    """How far a chain of one file went: kind and place of its last event, calls still open {id: place}, why the model stopped."""
+
+    __slots__ = ('kind', 'place', 'open', 'stop')
+
+    def __init__(self):
+        self.kind, self.place, self.open, self.stop = None, None, {}, ''
 
 
 class Health(object):
@@ -74,32 +84,32 @@ class Health(object):
         if kind == META:
             return
         place = source.path, event.line
-        end = self.ends.setdefault((source.path, event.chain), [None, place, {}, '', event.chain])
+        end = self.ends.setdefault((source.path, event.chain), _End())
         if kind == TOOL_CALL:
             self.calls.setdefault(event.id, place)
-            end[2][event.id] = place
+            end.open[event.id] = place
         elif kind == TOOL_RESULT:
             self.results.setdefault(event.data.call_id, place)
-            end[2].pop(event.data.call_id, None)
+            end.open.pop(event.data.call_id, None)
         elif kind == USAGE:
-            end[3] = event.data.stop_reason
+            end.stop = event.data.stop_reason
             self.stops |= bool(event.data.stop_reason)
             return
         elif kind in (PROMPT, INTERRUPTION, COMPACTION) or kind == REPLY:
-            for ident, where in end[2].items():
+            for ident, where in end.open.items():
                 # Whoever stops a turn leaves its calls open.
                 self.calls[ident] = None if kind == INTERRUPTION else where
             if kind != REPLY:
-                end[2].clear()
+                end.open.clear()
         if kind == PROMPT and opens_turn(event):
             self.prompts += 1
         if kind in _SIGNS:
             self.replies += 1
         if kind == REPLY and event.label:
             # The client wrote it, whole.
-            end[3] = event.label
+            end.stop = event.label
         if kind in _SIGNS + (PROMPT, INTERRUPTION, TOOL_RESULT, COMPACTION):
-            end[0], end[1] = (SLASH if kind == PROMPT and event.label == SLASH else kind), place
+            end.kind, end.place = (SLASH if kind == PROMPT and event.label == SLASH else kind), place
 
     def _links(self, path):
         """What the rows of a file say of each other, where they name each other."""
@@ -108,7 +118,7 @@ class Health(object):
             data = record.data
             uuid, parent, leaf, sid = (data.get(key) for key in ('uuid', 'parentUuid', 'leafUuid', 'sessionId'))
             if isinstance(uuid, str):
-                what = (record.type, str(data.get('message'))[:4000])
+                what = crc32(('%s %s' % (record.type, data.get('message')))[:4000].encode('utf-8', 'replace'))
                 if seen.setdefault(uuid, what) != what:
                     self.put('duplicate-uuid', path, record.line, uuid)
                 if isinstance(sid, str):
@@ -132,14 +142,14 @@ class Health(object):
             if ident not in self.calls:
                 self.put('orphan-tool-result', place[0], place[1], ident)
         left = {}
-        for (path, _), end in self.ends.items():
-            for ident, place in end[2].items():
+        for end in self.ends.values():
+            for ident, place in end.open.items():
                 if ident not in self.results:
                     left[ident] = place
         for ident, place in self.calls.items():
             if place is not None and ident not in self.results and ident not in left:
                 self.put('unmatched-tool-use', place[0], place[1], ident)
-        if self.replies and not self.prompts and any(path == main and not end[4] for (path, _), end in self.ends.items()):
+        if self.replies and not self.prompts and (main, '') in self.ends:
             self.put('no-user-prompt', main, 0)
         if not live:
             self._unfinished(main, left)
@@ -149,16 +159,14 @@ class Health(object):
         last = self.ends.get((main, ''))
         if last is None:
             return
-        if self.prompts and not self.replies and last[0] == PROMPT:
-            self.put('no-assistant-response', *last[1])
-        elif last[0] == PROMPT:
-            self.put('unanswered-prompt', *last[1])
-        mine = [place for ident, place in sorted(left.items()) if ident in last[2]]
+        if last.kind == PROMPT:
+            self.put('unanswered-prompt' if self.replies else 'no-assistant-response', *last.place)
+        mine = [place for ident, place in sorted(left.items()) if ident in last.open]
         if mine:
             for place in mine:
                 self.put('interrupted-response', *place)
-        elif last[0] in _SIGNS and self.stops and not last[3]:
-            self.put('interrupted-response', *last[1])
+        elif last.kind in _SIGNS and self.stops and not last.stop:
+            self.put('interrupted-response', *last.place)
 
 
 def _strangers(rows):
