@@ -16,10 +16,12 @@ from .query import alternatives_expression, as_question, with_forms
 _WEIGHTS = {schema.TITLE: 1.25, schema.PROMPT_DOC: 1.1, schema.REPLY_DOC: 1.0, schema.THINKING_DOC: 0.7,
             schema.RECAP_DOC: 0.5, schema.ATTACHED_DOC: 0.4, schema.TASK_DOC: 0.4, schema.ERROR_DOC: 0.4,
             schema.CALL_DOC: 0.4, schema.RESULT_DOC: 0.35, schema.INJECTED_DOC: 0.2}
-# Documents that are ranked exactly; the rest is ordered by bm25 alone.
+# Documents whose score is looked at more closely.
 _CANDIDATES = 250
-# bm25 below this is no difference: SQLite gives 1e-6 for a word that half of all documents hold.
-_FLAT = 1e-3
+# So many of a shard's best are asked for at first.
+_BEST = 400
+# Gently: a year costs a tenth.
+_YEAR, _AGEING = 31536000000.0, 0.1
 # With more terms than this no other words are tried.
 _FEW_TERMS = 8
 # Up to this many documents are looked up one by one.
@@ -31,6 +33,14 @@ _FEW_PROMPTS = 3
 # Documents whose text is reread to check what tokens cannot say.
 _VERIFY = 3000
 PROSE, TOOLS = 'prose', 'tools'
+# Documents of a shard's prose, best first. A score as _scored works it out needs the weight of the words and the newest time.
+_SCORE = '(? %%s) * case d.kind %s else 0.3 end * (1.0 - %r * case when d.time > 0 then max(0.0, min(1.0, (? - d.time) / %r)) else 0.0 end)' % (
+    ' '.join('when %d then %r' % (kind, _WEIGHTS[kind]) for kind in sorted(_WEIGHTS) if kind < schema.TOOL_KINDS), _AGEING, _YEAR)
+_BY_SCORE = ('select d.id, %s from prose join docs d on d.id = prose.rowid where prose match ? and d.id < ? order by 2 desc, d.time desc, 1'
+             % _SCORE % '- round(bm25(prose), 3)')
+# Where half of all documents hold a word, bm25 tells nothing apart.
+_FLAT = 'select d.id, %s from docs d where d.kind < %d and d.id < ? order by 2 desc, d.time desc, 1' % (_SCORE % '', schema.TOOL_KINDS)
+_BY_RANK = 'select rowid, -bm25(prose) from prose where prose match ? and rowid < ? order by 2 desc, 1'
 
 # What may be found. sessions: set of session row ids or None for all; kinds: set of document kinds or None for those
 # of the chosen tables; since, until: ms bounds or None; tools: tool output and the like too; injected: everything;
@@ -54,6 +64,19 @@ def _holds(ids, number):
     return at < len(ids) and ids[at] == number
 
 
+def _rows(db, statement, values, few):
+    """Yield the rows of a ranking; few: the best first, which spares sorting the others."""
+    at = 0
+    if few:
+        for row in db.execute(statement + ' limit %d' % _BEST, values):
+            at += 1
+            yield row
+        if at < _BEST:
+            return
+    for row in db.execute(statement + ' limit -1 offset %d' % at, values):
+        yield row
+
+
 class Searcher(object):
     """One search over an index.
 
@@ -67,20 +90,25 @@ class Searcher(object):
         self.rivals = set(row[0] for row in db.execute('select distinct file from rivals'))
         self.copied = set(row[0] for row in db.execute('select id from sessions where copy_of is not null'))
         self.history = set(row[0] for row in db.execute("select id from files where role = 'history'"))
+        # The age of what was said is told from the newest session on.
+        self.newest = db.execute('select max(modified) from sessions').fetchone()[0] or 0
         self.notes = []
 
     @property
     def ranges(self):
         """Per shard: sorted (first document, end, file) of every file, for many documents at once."""
         if self._ranges is None:
-            places = dict((number, i) for i, (number, _, _) in enumerate(self.shards))
-            self._ranges = [[] for _ in self.shards]
-            for file, shard, ranges in self.db.execute("select id, shard, ranges from files where ranges != ''"):
-                for piece in ranges.split(','):
-                    first, _, end = piece.partition('-')
-                    self._ranges[places[shard]].append((int(first), int(end), file))
-            for mine in self._ranges:
+            self._ranges = []
+            for number, _, _ in self.shards:
+                # 12-34 as numbers; more pieces than one are rare.
+                mine = self.db.execute("select cast(ranges as integer), cast(substr(ranges, instr(ranges, '-') + 1) as integer), id from files"
+                                       " where shard = ? and ranges != '' and instr(ranges, ',') = 0", (number,)).fetchall()
+                for ranges, file in self.db.execute("select ranges, id from files where shard = ? and instr(ranges, ',') > 0", (number,)):
+                    for piece in ranges.split(','):
+                        first, _, end = piece.partition('-')
+                        mine.append((int(first), int(end), file))
                 mine.sort()
+                self._ranges.append(mine)
         return self._ranges
 
     def session_of(self, file):
@@ -228,11 +256,13 @@ class Searcher(object):
         if partial:
             held = dict((s, sum(1 for one in sessions if s in one)) for s in union)
             best = set(s for s in union if held[s] == max(held.values()))
-        ranks = self._bm25(query, found, options, best, answering)
-        chosen = self._shortlist(found, ranks, options, answering)
+        everywhere = float(sum(end for _, _, end in self.shards)) or 1.0
+        weights = [log(1.0 + everywhere / (1.0 + sum(len(ids) for ids in docs.values()))) for docs in found]
+        scores, ranks = self._best_of(query, found, weights, options, best, answering)
+        chosen = self._shortlist(found, set(scores).union(ranks), options, answering)
         copies = self._copies(found, chosen)
         answering -= self._only_copies(found, copies, answering)
-        rows = self._scored(query, found, ranks, chosen - set(copies), answering, sessions, options, partial)
+        rows = self._scored(found, weights, scores, ranks, chosen - set(copies), answering, sessions, options, partial)
         hits = self._rank(query, rows, sessions, copies, options)
         return Answer(hits, len(answering), partial, self.notes, query.terms, frozenset(answering))
 
@@ -273,7 +303,7 @@ class Searcher(object):
         mean = sum(n * m for n, m in totals) / float(documents)
         question = ranking.Question(query.terms, lists, documents, mean, counts, len(sizes))
         average = sum(sizes.values()) / float(len(sizes) or 1)
-        ranks = self._bm25(query, found, options, answering, answering)
+        _, ranks = self._best_of(query, found, None, options, answering, answering)
         chosen = self._shortlist(found, ranks, options, answering)
         copies = self._copies(found, chosen)
         chosen -= set(copies)
@@ -548,62 +578,59 @@ class Searcher(object):
 
     # in which order
 
-    def _bm25(self, query, found, options, best, answering):
-        """-> {(shard, id): score} of the best documents of the prose table (all of them without a limit).
+    def _best_of(self, query, found, weights, options, best, answering):
+        """-> ({(shard, id): score}, {(shard, id): bm25}) of the best documents of the prose table (all of them without a limit).
 
-        best: of the answering sessions those that come first.
+        weights: what a document gets for holding each term, None for a question; best: of the answering sessions those that
+        come first.
         """
         parts = [alternatives_expression(a) for a in query.terms]
         # What holds every word comes first, so that is often enough.
         rounds = [(' OR ', best)] + ([(' OR ', answering)] if len(best) < len(answering) else [])
         if best and not query.question and len(parts) > 1 and len(best) == len(answering):
             rounds.insert(0, (' AND ', best))
-        ranks = {}
+        scores, ranks = {}, {}
         for glue, sessions in rounds:
+            # Only of documents that hold the same words the score is known beforehand.
+            weight = sum(weights) if weights is not None and (glue == ' AND ' or len(parts) == 1) else None
+            into, need = ranks if weight is None else scores, all if glue == ' AND ' else any
             for shard, (number, db, end) in enumerate(self.shards):
                 lists = [docs[PROSE, shard] for docs in found if (PROSE, shard) in docs]
-                if lists:
-                    ranked = self._ranked(db, end, glue.join(parts), bool(options.limit))
-                    self._take(ranks, shard, ranked, lists, all if glue == ' AND ' else any, sessions, options)
-            if options.limit and len(set(self.session_of(self._file(*d)) for d in ranks)) >= options.limit:
+                if lists and (need is any or len(lists) == len(parts)):
+                    if weight is None:
+                        rows = _rows(db, _BY_RANK, (glue.join(parts), end), options.limit)
+                    elif len(parts) == 1 and len(lists[0]) > _FEW and 2 * len(lists[0]) >= end:
+                        rows = _rows(db, _FLAT, (weight, self.newest, end), options.limit)
+                    else:
+                        rows = _rows(db, _BY_SCORE, (weight, self.newest, glue.join(parts), end), options.limit)
+                    self._take(into, shard, rows, lists, need, sessions, options)
+            if options.limit and len(set(self.session_of(self._file(*d)) for d in into)) >= options.limit:
                 break
-        return ranks
+        return scores, ranks
 
-    def _ranked(self, db, end, expression, few):
-        """Yield (id, rank) of a shard's prose, best first: by bm25, and where that tells nothing apart by kind and time."""
-        for doc, rank in db.execute('select rowid, rank from prose where prose match ? and rowid < ? order by rank', (expression, end)):
-            if few and rank > -_FLAT:
-                # Words that half of all documents hold: what remains of the score decides.
-                for kinds in ('kind <= %d' % schema.PROMPT_DOC, 'kind > %d and kind < %d' % (schema.PROMPT_DOC, schema.TOOL_KINDS)):
-                    for doc, in db.execute('select id from docs where %s and id < ? order by kind, time desc, id' % kinds, (end,)):
-                        yield doc, 0.0
-                return
-            few = False
-            yield doc, rank if rank < -_FLAT else 0.0
-
-    def _take(self, ranks, shard, ranked, lists, need, sessions, options):
-        """Add to `ranks` the first _CANDIDATES of a ranking that were selected, and so many more that several times the hits
-        asked for can be made of them: one session that speaks of nothing else must not hide the others."""
+    def _take(self, into, shard, ranked, lists, need, sessions, options):
+        """Keep the first _CANDIDATES of a ranking that were selected, and so many more that several times the hits asked for
+        can be made of them: one session that speaks of nothing else must not hide the others."""
         most, per, taken, usable = options.per_session or options.limit, {}, 0, 0
-        for doc, rank in ranked:
+        for doc, value in ranked:
             if not need(_holds(ids, doc) for ids in lists):
                 continue
             session = self.session_of(self._file(shard, doc))
             if session not in sessions:
                 continue
-            ranks.setdefault((shard, doc), -rank)
-            if options.limit:
+            into.setdefault((shard, doc), value)
+            if options.limit and session not in options.behind:
                 taken += 1
                 per[session] = per.get(session, 0) + 1
                 usable += per[session] <= most
                 if taken >= _CANDIDATES and usable >= min(3 * options.limit, most * len(sessions)):
                     break
 
-    def _shortlist(self, found, ranks, options, answering):
+    def _shortlist(self, found, chosen, options, answering):
         """-> set of (shard, id) worth an exact score: the best by bm25, and of the other table what holds most terms."""
         if not options.limit or options.recent:
             return set((shard, n) for docs in found for (_, shard), ids in docs.items() for n in ids)
-        chosen = set(ranks)
+        chosen = set(chosen)
         for shard in range(len(self.shards)):
             lists = [docs.get((TOOLS, shard), ()) for docs in found]
             if any(lists):
@@ -632,30 +659,30 @@ class Searcher(object):
                 out.update(n for inside in parts.values() for n in inside[-most:])
         return out
 
-    def _scored(self, query, found, ranks, chosen, answering, sessions, options, partial):
+    def _scored(self, found, weights, scores, ranks, chosen, answering, sessions, options, partial):
         """-> sorted list of (order, score, shard, document, session)."""
-        everywhere = float(sum(end for _, _, end in self.shards)) or 1.0
-        weights = [log(1.0 + everywhere / (1.0 + sum(len(ids) for ids in docs.values()))) for docs in found]
         depth = dict((s, sum(1 for one in sessions if s in one)) for s in answering) if partial else {}
         self._load(chosen)
         rows = []
-        for shard, number in chosen:
+        for place in chosen:
+            shard, number = place
             session = self.session_of(self._file(shard, number))
             if session not in answering:
                 continue
-            held = [w for w, docs in zip(weights, found) if any(_holds(docs.get((t, shard), ()), number) for t in (PROSE, TOOLS))]
-            weight = sum(held)
             doc = self._doc(shard, number)
-            score = ranks.get((shard, number))
-            score = (weight * 0.1 if score is None else weight + score) * (_WEIGHTS.get(doc[5], 0.3) if doc else 1.0)
+            score = scores.get(place)
             # A message that holds every word comes before sessions that hold them here and there.
-            apart = len(held) < len(found) or doc is None or doc[5] >= schema.TOOL_KINDS
-            rows.append([(session in options.behind, -depth.get(session, 0), apart), score, shard, number, session, doc[6] or 0 if doc else 0])
-        newest = max([r[5] for r in rows] or [0])
-        for row in rows:
-            if newest and row[5]:
-                # Gently: a year costs a tenth.
-                row[1] *= 1.0 - 0.1 * min(1.0, (newest - row[5]) / 31536000000.0)
+            apart = False
+            if score is None or doc is None:
+                held = [w for w, docs in zip(weights, found) if any(_holds(docs.get((t, shard), ()), number) for t in (PROSE, TOOLS))]
+                apart = len(held) < len(found) or doc is None or doc[5] >= schema.TOOL_KINDS
+                score, rank = sum(held), ranks.get(place)
+                score = score * 0.1 if rank is None else score + rank
+                if doc is not None:
+                    score *= _WEIGHTS.get(doc[5], 0.3)
+                    if doc[6] and doc[6] > 0:
+                        score *= 1.0 - _AGEING * max(0.0, min(1.0, (self.newest - doc[6]) / _YEAR))
+            rows.append(((session in options.behind, -depth.get(session, 0), apart), score, shard, number, session, doc[6] or 0 if doc else 0))
         if options.recent:
             rows.sort(key=lambda r: (r[0][:2], -r[5], r[2], r[3]))
         else:
