@@ -15,7 +15,7 @@ K1, B, LONGEST = 1.2, 0.4, 2.0
 DAY = 0.3
 NEXT, AFTER_NEXT, SESSION, PAIRS, FORM = 0.35, 0.15, 0.5, 0.2, 0.8
 # Candidates whose text is reread for an exact score.
-READ = 160
+READ = 100
 
 
 class Question(object):

@@ -22,6 +22,8 @@ _CANDIDATES = 250
 _BEST = 400
 # Gently: a year costs a tenth.
 _YEAR, _AGEING = 31536000000.0, 0.1
+# Documents among which the best for a question are chosen.
+_ENOUGH = 2000
 # With more terms than this no other words are tried.
 _FEW_TERMS = 8
 # Up to this many documents are looked up one by one.
@@ -75,6 +77,32 @@ def _rows(db, statement, values, few):
             return
     for row in db.execute(statement + ' limit -1 offset %d' % at, values):
         yield row
+
+
+def _by_rarity(found, options):
+    """-> (places of the terms by which the best are chosen, places of the others).
+
+    The rarest that are held by enough documents: what holds none of them hardly ever comes first, and ranking all that holds
+    a common word is the dearest part of a search.
+    """
+    counts = [sum(len(ids) for ids in docs.values()) for docs in found]
+    order = sorted(range(len(found)), key=lambda i: (counts[i], i))
+    total, enough = 0, len(order)
+    for place, i in enumerate(order):
+        total += counts[i]
+        if options.limit and total >= _ENOUGH:
+            enough = place + 1
+            break
+    return order[:enough], order[enough:]
+
+
+def _in_order(rows, options):
+    """-> [(order, score, shard, document, session)] of rows with a time at the end, best (or newest) first."""
+    if options.recent:
+        rows.sort(key=lambda r: (r[0][:2], -r[5], r[2], r[3]))
+    else:
+        rows.sort(key=lambda r: (r[0], -r[1], -r[5], r[2], r[3]))
+    return [r[:5] for r in rows]
 
 
 class Searcher(object):
@@ -303,41 +331,53 @@ class Searcher(object):
         mean = sum(n * m for n, m in totals) / float(documents)
         question = ranking.Question(query.terms, lists, documents, mean, counts, len(sizes))
         average = sum(sizes.values()) / float(len(sizes) or 1)
-        _, ranks = self._best_of(query, found, None, options, answering, answering)
+        rare, common = _by_rarity(found, options)
+        rarest = query._replace(terms=[query.terms[i] for i in rare])
+        _, ranks = self._best_of(rarest, [found[i] for i in rare], None, options, answering, answering)
+        for shard, number in ranks if common else ():
+            ranks[shard, number] += sum(question.idf[i] for i in common if _holds(lists[i].get(shard, ()), number))
         chosen = self._shortlist(found, ranks, options, answering)
         copies = self._copies(found, chosen)
         chosen -= set(copies)
         days = set(d for d in self._on_days(query.dates, options) if d[1] not in barred.get((PROSE, d[0]), ())) if query.dates else set()
         chosen |= days
         answering |= self._sessions({(PROSE, shard): sorted(n for s, n in days if s == shard) for shard in range(len(self.shards))})
-        first = sorted(chosen, key=lambda d: (-ranks.get(d, 0.0), -question.score_unread(*d), d))
-        self._load(first)
-        scores, held = {}, {}
-        for doc in days.union(first[:ranking.READ]) if options.limit else first:
-            scores[doc], held[doc] = question.score_text(self._text(*doc))
+        shares = dict((session, ranking.SESSION * question.score_session(session, sizes.get(session, 1), average)) for session in answering)
+        first = sorted(chosen, key=lambda d: (-ranks.get(d, 0.0) - shares.get(self.session_of(self._file(*d)), 0.0),
+                                              -question.score_unread(*d), d))
+        read = sorted(days.union(first[:ranking.READ])) if options.limit else first
+        self._load(read)
+        scores = dict((doc, question.score_text(self._text(*doc))[0]) for doc in read)
         rows = []
-        for doc in first:
+        for doc in read:
             shard, number = doc
             row = self._doc(shard, number)
             if row is None:
                 continue
-            session = self.session_of(row[0])
-            own = scores[doc] if doc in scores else question.score_unread(shard, number)
-            if row[5] < schema.TOOL_KINDS and doc in scores:
+            own = scores[doc]
+            if row[5] < schema.TOOL_KINDS:
                 near, far = ranking.neighbours(self.shards[shard][1], row[0], number)
                 own += ranking.NEXT * sum(self._score_of(question, scores, shard, n) for n in near)
                 own += ranking.AFTER_NEXT * sum(self._score_of(question, scores, shard, n) for n in far)
-            if query.dates and ranking.on_a_day(row[6], query.dates):
-                own += ranking.DAY * question.whole
-            own = own * _WEIGHTS.get(row[5], 0.3) + ranking.SESSION * question.score_session(session, sizes.get(session, 1), average)
-            rows.append(((session in options.behind, doc not in scores), own, shard, number, session, row[6] or 0))
-        if options.recent:
-            rows.sort(key=lambda r: (r[0][0], -r[5], r[2], r[3]))
-        else:
-            rows.sort(key=lambda r: (r[0], -r[1], -r[5], r[2], r[3]))
-        hits = self._rank(query, [r[:5] for r in rows], sessions, copies, options)
+            rows.append(self._question_row(query, doc, row, own, question, shares, options))
+        hits = [] if options.recent else self._rank(query, _in_order(rows, options), sessions, copies, options)
+        if options.recent or options.limit and len(hits) < options.limit and len(read) < len(first):
+            self._load(first)
+            rest = [(doc, self._doc(*doc)) for doc in first if doc not in scores]
+            more = [self._question_row(query, doc, row, question.score_unread(*doc), question, shares, options) for doc, row in rest if row is not None]
+            # By worth, what was not read comes behind what was.
+            rows = _in_order(rows + more, options) if options.recent else _in_order(rows, options) + _in_order(more, options)
+            hits = self._rank(query, rows, sessions, copies, options)
         partial = not set(sessions[0]).intersection(*sessions[1:])
         return Answer(hits, len(answering), partial, self.notes, query.terms, frozenset(answering))
+
+    def _question_row(self, query, doc, row, own, question, shares, options):
+        """-> (order, score, shard, document, session, time) of a message by its own score."""
+        from . import ranking
+        session = self.session_of(row[0])
+        if query.dates and ranking.on_a_day(row[6], query.dates):
+            own += ranking.DAY * question.whole
+        return (session in options.behind,), own * _WEIGHTS.get(row[5], 0.3) + shares.get(session, 0.0), doc[0], doc[1], session, row[6] or 0
 
     def _on_days(self, dates, options):
         """-> documents of prompts and replies of the days a question names, at most READ."""
@@ -386,13 +426,14 @@ class Searcher(object):
         number, db, end = self.shards[shard]
         where, values = self._filter(table, options)
         if where:
-            rows = db.execute('select d.id from %s join docs d on d.id = %s.rowid where %s match ? and d.id < ?%s order by d.id'
-                              % (table, table, table, where), [expression, end] + values)
+            found = db.execute('select group_concat(id) from (select d.id from %s join docs d on d.id = %s.rowid where %s match ? and d.id < ?%s'
+                               ' order by d.id)' % (table, table, table, where), [expression, end] + values).fetchone()[0]
         else:
-            rows = db.execute('select rowid from %s where %s match ? and rowid < ?' % (table, table), (expression, end))
-        ids = [row[0] for row in rows]
-        if not ids:
-            return ids
+            # In one text, since a row each costs more than the search; FTS5 gives its rows in order.
+            found = db.execute('select group_concat(rowid) from %s where %s match ? and rowid < ?' % (table, table), (expression, end)).fetchone()[0]
+        if not found:
+            return []
+        ids = list(map(int, found.split(',')))
         groups = [group for group in self._by_file(shard, ids) if self._allowed(group[2], options)]
         ids = [number for group in groups for number in group[3]]
         if options.accept is not None:
@@ -683,11 +724,7 @@ class Searcher(object):
                     if doc[6] and doc[6] > 0:
                         score *= 1.0 - _AGEING * max(0.0, min(1.0, (self.newest - doc[6]) / _YEAR))
             rows.append(((session in options.behind, -depth.get(session, 0), apart), score, shard, number, session, doc[6] or 0 if doc else 0))
-        if options.recent:
-            rows.sort(key=lambda r: (r[0][:2], -r[5], r[2], r[3]))
-        else:
-            rows.sort(key=lambda r: (r[0], -r[1], -r[5], r[2], r[3]))
-        return [tuple(r[:5]) for r in rows]
+        return _in_order(rows, options)
 
     def _rank(self, query, rows, sessions, copies, options):
         """-> list of Hits from sorted rows, best first."""
