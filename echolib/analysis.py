@@ -6,7 +6,10 @@ owns it, and only the owner's fact counts in totals. Everything that is reported
 contribute (contributions), or is read from the file's profile.
 """
 from collections import namedtuple
+from zlib import crc32
 
+from .analysis_calls import look
+from .corrections import code
 from .events import (
     BUCKETS, COMPACTION, DECLINED, ERROR, COLLATERAL, INTERRUPTION, META, OK, PROMPT, REPLY, SLASH, TOOL_CALL,
     TOOL_RESULT, USAGE, cache_hit_rate, is_lower_bound, opens_turn)
@@ -17,12 +20,15 @@ CALL, TURN, TOOL, COMPACT, STOP, AGENT, RETRY = 1, 2, 3, 4, 5, 6, 7
 Fact = namedtuple('Fact', (
     'kind',     # one of the numbers above
     'time',     # int ms UTC or None
-    'side',     # 0 main chain, 1 a subagent's
+    'side',     # 0 main chain, else the number of a subagent's chain
     'name',     # call: model; turn: its label; tool: name; compaction: trigger; agent: id
     'status',   # call: 1 final count known; tool: see STATUS; turn: characters typed
-    'input', 'output', 'cache_read', 'cache_write_5m', 'cache_write_1h',   # call: tokens; compaction: input = tokens before
+    # call: tokens; compaction: input = tokens before; turn: input = code of the correction it is (see corrections), 0;
+    # tool: what it does, mark of its input, of what it is about, of the part it reads (see analysis_calls), ms of its result
+    'input', 'output', 'cache_read', 'cache_write_5m', 'cache_write_1h',
     'visible',  # call: bytes of content seen
-    'extra',    # call: 'speed|geo|tier|searches|fetches|stop', shortened; turn: key of the response after it, or ''
+    'extra',    # call: 'speed|geo|tier|searches|fetches|stop', shortened; turn: key of the response after it, or '';
+                # tool: a skill's name, a subagent's type, a command's head
 ))
 
 # What became of a tool use; the larger wins when two lines speak of one use.
@@ -41,7 +47,9 @@ def merge(a, b):
             time=time, side=side, name=max(a.name, b.name), status=max(a.status, b.status), visible=a.visible + b.visible,
             extra=a.extra if a.extra == b.extra else _join_extra(a.extra, b.extra))
     if a.kind == TOOL:
-        return a._replace(time=time, side=side, name=max(a.name, b.name), status=max(a.status, b.status))
+        return Fact(TOOL, time, side, max(a.name, b.name), max(a.status, b.status), max(a.input, b.input), max(a.output, b.output),
+                    max(a.cache_read, b.cache_read), max(a.cache_write_5m, b.cache_write_5m), max(a.cache_write_1h, b.cache_write_1h), 0,
+                    max(a.extra, b.extra))
     # The word about what follows a prompt may come alone, before or after the prompt itself.
     best = min((a, b), key=_age)
     return best._replace(time=time, side=side, extra=max(a.extra, b.extra))
@@ -70,6 +78,16 @@ def _age(fact):
     return (not fact.name and fact.kind == TURN, fact.time is None, fact.time or 0, fact.name, fact.status, fact.input)
 
 
+def side_of(chain, _made={'': 0}):
+    """-> the number of a chain: 0 for the main one."""
+    made = _made.get(chain)
+    if made is None:
+        made = crc32(chain.encode('utf-8', 'surrogatepass')) or 1
+        if len(_made) < 5000:
+            _made[chain] = made
+    return made
+
+
 class FileAnalysis(object):
     """The fold over one file's events.
 
@@ -83,7 +101,7 @@ class FileAnalysis(object):
 
     def add_agent(self, chain):
         """Count the subagent whose file this is."""
-        self._put('a' + chain, Fact(AGENT, None, 1, chain, 0, 0, 0, 0, 0, 0, 0, ''))
+        self._put('a' + chain, Fact(AGENT, None, side_of(chain), chain, 0, 0, 0, 0, 0, 0, 0, ''))
 
     def add(self, event):
         """Take one event in."""
@@ -100,7 +118,7 @@ class FileAnalysis(object):
         if kind == USAGE:
             use = event.data
             extra = _extra(use[8:])
-            self._put('c' + event.id, Fact(CALL, time, 1 if event.chain else 0, use.model, use.final, use.input, use.output,
+            self._put('c' + event.id, Fact(CALL, time, side_of(event.chain), use.model, use.final, use.input, use.output,
                                            use.cache_read, use.cache_write_5m, use.cache_write_1h, use.visible, extra))
             if profile.get('waiting') and not event.chain:
                 self._follow(event)
@@ -112,14 +130,16 @@ class FileAnalysis(object):
                 if sent or use.output:
                     profile['spent'] = 1
         elif kind == TOOL_CALL:
-            self._put('t' + event.id, Fact(TOOL, time, 1 if event.chain else 0, event.label, OPEN, 0, 0, 0, 0, 0, 0, ''))
+            what, same, target, part, word = look(event.label, event.data, event.text)
+            self._put('t' + event.id, Fact(TOOL, time, side_of(event.chain), event.label, OPEN, what, same, target, part, 0, 0, word))
         elif kind == TOOL_RESULT:
-            self._put('t' + event.data.call_id, Fact(TOOL, time, 1 if event.chain else 0, '', STATUS[event.label],
-                                                     0, 0, 0, 0, 0, 0, ''))
+            self._put('t' + event.data.call_id, Fact(TOOL, time, side_of(event.chain), '', STATUS[event.label],
+                                                     0, 0, 0, 0, time or 0, 0, ''))
         elif kind == PROMPT:
             if opens_turn(event):
                 key = 'p' + event.id
-                self._put(key, Fact(TURN, time, 0, event.label, len(event.text), 0, 0, 0, 0, 0, 0, ''))
+                wrong = code(event.text) if event.label != SLASH else 0
+                self._put(key, Fact(TURN, time, 0, event.label, len(event.text), wrong, 0, 0, 0, 0, 0, ''))
                 if profile.get('renames'):
                     profile.setdefault('waiting', []).append(key)
                 if event.label == SLASH:
@@ -130,7 +150,7 @@ class FileAnalysis(object):
         elif kind == META:
             self._meta(event)
         elif kind == COMPACTION:
-            self._put('k' + event.id, Fact(COMPACT, time, 1 if event.chain else 0, event.label, 0,
+            self._put('k' + event.id, Fact(COMPACT, time, side_of(event.chain), event.label, 0,
                                            event.data.pre_tokens or 0, 0, 0, 0, 0, 0, ''))
         elif kind == INTERRUPTION:
             self._put('i' + event.id, Fact(STOP, time, 0, '', 0, 0, 0, 0, 0, 0, 0, ''))
@@ -179,7 +199,7 @@ class FileAnalysis(object):
         elif label == 'retry':
             self._put('r' + event.id, Fact(RETRY, event.time, 0, '', 0, 0, 0, 0, 0, 0, 0, ''))
         elif label == 'subagent':
-            self._put('a' + event.id, Fact(AGENT, event.time, 1, event.id, 0, 0, 0, 0, 0, 0, 0, ''))
+            self._put('a' + event.id, Fact(AGENT, event.time, side_of(event.id), event.id, 0, 0, 0, 0, 0, 0, 0, ''))
 
 
 def tokens_unknown(profiles):

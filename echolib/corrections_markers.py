@@ -2,10 +2,9 @@
 
 Regular expressions over a prompt's beginning as corrections.opening leaves it: lower case, Latin accents off, straight
 apostrophes, Chinese in simplified characters. START ones stand at its very beginning (behind words such as "ok" or
-"wait"), ANYWHERE ones within it. Any change needs a new VERSION: verdicts are stored in the index.
+"wait"), ANYWHERE ones within it. Any change needs a new version (analysis_versions): verdicts are stored in the index.
 """
 
-VERSION = 1
 # In order of precedence: the first kind that fits names the correction.
 KINDS = ('undo', 'again', 'broken', 'stop', 'wrong')
 
@@ -155,7 +154,7 @@ START = {
         'undo': (
             r"(?:mach|mache|nimm|setz|setze|stell|stelle|bau|dreh) (?:das|es|die|den|alles|deine|diese)\b.{0,30}?\b(?:ruckgangig"
             r"|rueckgaengig|zuruck|zurueck|wieder (?:raus|weg|her|so))\b", r"(?:ruckgangig|rueckgaengig)\b",
-            r"(?:revertiere?|revertieren) (?:das|es|die|alles)\b",
+            r"revertieren? (?:das|es|die|alles)\b",
             r"zuruck (?:zur?|zum|auf) (?:vorherigen?|alten?|letzten?|vorigen?|ursprunglichen?)\b"),
         'again': (
             r"wie (?:ich )?(?:schon |bereits |oben |doch )*(?:gesagt|erwahnt|geschrieben)\b",
@@ -184,10 +183,10 @@ START = {
         'undo': (
             r"annule(?:r|z)? (?:ca|ces|cette|ce|tes|tout|le dernier|la derniere|les)\b", r"annule(?:r|z)?\W*$",
             r"revien[st] (?:en arriere|a (?:la version|l'ancien|l'etat))", r"revenir en arriere\b",
-            r"remet[st]? (?:ca|comme|l'ancien|tout)\b", r"retablis\b", r"defais (?:ca|ce|tout)\b"),
+            r"remets? (?:ca|comme|l'ancien|tout)\b", r"retablis\b", r"defais (?:ca|ce|tout)\b"),
         'again': (
             r"comme (?:je )?(?:l'ai|t'ai|te l'ai|vous l'ai|l'avais)? ?(?:deja )?(?:dit|demande)\b",
-            r"je (?:t'|te l'|vous l'|l'|te |vous )?(?:ai|avais) (?:deja )?(?:dit|demande)\b", r"reessaye?(?:z|r)?(?:\W*$|[,.!])",
+            r"je (?:t'|te l'|vous l'|l'|te |vous )?(?:ai|avais) (?:deja )?(?:dit|demande)\b", r"reessaye[zr]?(?:\W*$|[,.!])",
             r"essaye?(?:z)? (?:encore|a nouveau|de nouveau)\b", r"(?:refais|recommence)(?:-le| ca)?(?:\W*$|[,.!])", r"combien de fois\b"),
         'broken': (
             r"(?:ca |cela |il |elle |c'est )?(?:ne )?(?:marche|fonctionne|compile|passe)(?: toujours| encore| quand meme)? pas(?:\W*$"
@@ -207,8 +206,8 @@ START = {
     'pt': {
         'undo': (
             r"(?:desfaz|desfaca|desfaca isso)\b", r"desfazer (?:isso|isto|tudo|a ultima|o ultimo)",
-            r"revert[ae]r? (?:isso|isto|tudo|as (?:mudancas|alteracoes)|para|essa|esse|o que|a ultima)\b",
-            r"volt[ae]r? (?:atras|para como|ao que|a versao|como estava|para a versao|pra como)",
+            r"revert(?:a|e|er) (?:isso|isto|tudo|as (?:mudancas|alteracoes)|para|essa|esse|o que|a ultima)\b",
+            r"volt(?:a|e|ar) (?:atras|para como|ao que|a versao|como estava|para a versao|pra como)",
             r"restaur[ae] (?:o que|a versao|como)\b"),
         'again': (
             r"como (?:eu )?(?:ja )?(?:disse|falei|pedi)\b", r"(?:eu )?ja (?:te )?(?:disse|falei|pedi)\b",
@@ -296,7 +295,7 @@ ANYWHERE = {
             r"|no (?:funciona|compila|pasa|sirve|va\b)|igual\b|con el mismo|saliendo|apareciendo)",),
         'wrong': (
             r"\bno (?:es|era) (?:eso )?lo que (?:te )?(?:pedi|queria|dije|quiero|pido|necesit|quise)", r"\bno te pedi\b",
-            r"\bmalinterpret"),
+            r"\bmalinterpreta(?:s|ste|do)?\b"),
     },
     'de': {
         'broken': (
@@ -331,11 +330,24 @@ ANYWHERE = {
     },
 }
 
-# One of these words stands in every ANYWHERE marker of the languages in Latin letters: saves looking for them.
-TRIGGERS = (
-    'still', 'put', 'same', 'but', 'what', 'didn', 'did', 'you', 'never', 'sigue', 'siguen', 'todavia', 'aun', 'no', 'immer', 'noch', 'weiterhin', 'wie',
-    'was', 'nicht', 'falsch', 'missverstanden', 'toujours', 'encore', 'pas', 'compris', 'ai', 'ainda', 'continua', 'continuam', 'que', 'entendeu',
-    'malinterpretas', 'malinterpretaste', 'malinterpretado')
+# One of these words stands in every marker of the languages in Latin letters: without one there is nothing to look for.
+SIGNALS = (
+    'actually', 'adicionar', 'again', 'ainda', 'already', 'alto', 'ancien', 'annule', 'annuler', 'annulez', 'arrete', 'arretez', 'asked',
+    'attendez', 'attends', 'auf', 'aufhoren', 'aun', 'back', 'basta', 'bau', 'breaks', 'broke', 'broken', 'calma', 'chega', 'comme',
+    'continua', 'continuam', 'crash', 'crashed', 'crashes', 'criar', 'decir', 'defais', 'deja', 'desfaca', 'desfaz', 'desfazer', 'deshacer',
+    'deshaz', 'deshazlo', 'detente', 'dicho', 'did', 'didn', 'dije', 'discard', 'disse', 'doesn', 'don', 'dreh', 'en', 'encore', 'erneut',
+    'errado', 'espera', 'espere', 'est', 'esta', 'estaba', 'estas', 'etat', 'eu', 'explained', 'fail', 'failed', 'fails', 'falei', 'falsch',
+    'falsche', 'faux', 'fazer', 'fehler', 'fehlermeldung', 'fois', 'forgot', 'gemeint', 'haben', 'halt', 'hast', 'hat', 'ich', 'ignored',
+    'incorrect', 'incorrecto', 'isn', 'isso', 'ja', 'je', 'laisse', 'lass', 'leave', 'mach', 'mache', 'mal', 'malinterpreta',
+    'malinterpretado', 'malinterpretas', 'malinterpretaste', 'mean', 'meant', 'meme', 'mencione', 'mentioned', 'mesmo', 'mexer', 'mismo',
+    'misread', 'missed', 'missverstanden', 'misunderstand', 'misunderstood', 'mudar', 'nah', 'nao', 'ne', 'nee', 'nein', 'never', 'nicht',
+    'nimm', 'no', 'noch', 'nochmal', 'nochmals', 'non', 'nope', 'not', 'nouveau', 'novamente', 'novo', 'nuevo', 'olvidado', 'olvidaste',
+    'overwrote', 'para', 'pare', 'pas', 'pedi', 'problem', 'put', 'quis', 'quita', 'recommence', 'redo', 'reessay', 'reessaye', 'reessayer',
+    'reessayez', 'refais', 'referia', 'refero', 'refiro', 'remet', 'remets', 'restaura', 'restaure', 'restore', 'retablis', 'revert',
+    'reverta', 'reverte', 'reverter', 'revertiere', 'revertieren', 'revertir', 'revierte', 'reviertelo', 'rien', 'rollback', 'ruckgangig',
+    'rueckgaengig', 'said', 'same', 'scratch', 'setz', 'setze', 'sigue', 'siguen', 'skipped', 'stell', 'stelle', 'still', 'stop', 'stopp',
+    'te', 'times', 'todavia', 'told', 'toujours', 'tu', 'undo', 've', 'veces', 'versao', 'version', 'vez', 'vezes', 'voce', 'volta',
+    'voltar', 'volte', 'vous', 'vuelve', 'warte', 'wasn', 'weiterhin', 'wie', 'won', 'wrong', 'wrote', 'ya', 'zuruck')
 
 # Words that make what follows in the same sentence a case to be handled, not a report.
 HYPOTHETICAL = (

@@ -392,7 +392,7 @@ def together(files):
 
 def tokens_of(facts, side=None):
     """Return the five buckets and the calls of facts (of one side) as the corpus writes them."""
-    keys = analysis.shared_keys(tally_of(one for one in facts.values() if side is None or one.side == side))
+    keys = analysis.shared_keys(tally_of(one for one in facts.values() if side is None or bool(one.side) == bool(side)))
     return dict(keys['tokens'], calls=keys['api_calls'])
 
 
@@ -402,7 +402,7 @@ def sent(*parts):
 
 
 def calls_of_tools(facts, side):
-    found = analysis.tools_of(tally_of(one for one in facts.values() if one.side == side))
+    found = analysis.tools_of(tally_of(one for one in facts.values() if bool(one.side) == bool(side)))
     return {name: found[name]['calls'] for name in found if found[name]['calls']}
 
 

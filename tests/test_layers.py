@@ -12,7 +12,7 @@ import pytest
 from helpers import catches, dotted, names_in, read, sources
 
 # From the lowest layer up. A module is placed by the first word of its name below echolib: pricing_names is pricing.
-LAYERS = (('base',), ('records',), ('events',), ('adapters',), ('analysis', 'corrections', 'pricing', 'transcript'), ('index',),
+LAYERS = (('base',), ('records',), ('events',), ('adapters',), ('analysis', 'corrections', 'pricing', 'shell', 'transcript'), ('index',),
           ('insights',), ('cli',))
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 # Whatever has no layer stands above all: echolib itself, and doors for other programs. It imports only when called.

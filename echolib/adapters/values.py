@@ -199,9 +199,9 @@ def images(text):
 
 # What tools of these names do to the file they name, and the fields that name it.
 _FILE_TOOLS = dict(
-    [(name, 'edit') for name in 'edit edit_file multiedit multi_edit str_replace replace search_replace replace_in_file notebookedit'.split()]
-    + [(name, 'write') for name in 'write write_file write_to_file create create_file'.split()]
-    + [(name, 'read') for name in 'read read_file view view_file notebookread'.split()])
+    [(name, 'edit') for name in 'edit edit_file multiedit multi_edit str_replace strreplacefile replace search_replace replace_in_file notebookedit'.split()]
+    + [(name, 'write') for name in 'write write_file writefile write_to_file create create_file'.split()]
+    + [(name, 'read') for name in 'read read_file readfile view view_file notebookread'.split()])
 
 
 def files_of(name, given):

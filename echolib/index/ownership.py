@@ -263,7 +263,7 @@ class Ledger(object):
 
 def _seniority(row):
     """The order of claimants: a main chain before a subagent's replay, then the older file."""
-    return (row[4],) + age(*row[14:18])
+    return (row[4] > 0,) + age(*row[14:18])
 
 
 def _clean(text):

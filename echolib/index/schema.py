@@ -63,10 +63,12 @@ KIND_NAMES = {TITLE: 'title', PROMPT_DOC: 'prompt', REPLY_DOC: 'reply', THINKING
 
 
 def versions():
-    """-> the text that tells whether an index was made by this code: schema, fold, parsers, prices are not part of it."""
+    """-> the text that tells whether an index was made by this code: schema, fold, parsers, what is told of corrections and
+    commands; prices are not part of it."""
+    from .. import analysis_versions
     from ..adapters import registry
     from ..base.fold import FOLD_VERSION
-    return '%d.%d.%s' % (SCHEMA_VERSION, FOLD_VERSION, registry.versions())
+    return '%d.%d.%d.%d.%s' % (SCHEMA_VERSION, FOLD_VERSION, analysis_versions.CORRECTIONS, analysis_versions.COMMANDS, registry.versions())
 
 
 def connect(path, read_only=False, timeout=20.0):
