@@ -269,6 +269,14 @@ def _counters(model, _made={}):
     return names
 
 
+def cost_of(fact, price):
+    """-> a call's costs by bucket (whole 1e-12 USD), None without a price. price: see contributions."""
+    speed = geo = tier = ''
+    if fact.extra:
+        speed, geo, tier = _split_extra(fact.extra)[:3]
+    return price(fact.name, fact.time, *fact[5:10] + (speed or None, geo or None, tier or None))
+
+
 def contributions(fact, price=None):
     """Yield (counter name, amount) of what one owned fact adds to totals.
 
@@ -289,16 +297,15 @@ def contributions(fact, price=None):
         for name, amount in zip(buckets, tokens):
             if amount:
                 yield name, amount
-        speed = geo = tier = None
         if fact.extra:
-            speed, geo, tier, searches, fetches, stop = _split_extra(fact.extra)
+            _, _, _, searches, fetches, _ = _split_extra(fact.extra)
             if searches and searches != '0':
                 yield 'web_searches', int(searches)
             if fetches and fetches != '0':
                 yield 'web_fetches', int(fetches)
         total = sum(tokens)
         if price is not None and total:
-            cost = price(fact.name, fact.time, *tokens + (speed or None, geo or None, tier or None))
+            cost = cost_of(fact, price)
             if cost is None:
                 yield unpriced_calls, 1
                 yield unpriced_tokens, total

@@ -15,6 +15,7 @@ __all__ = ('KINDS', 'VERSION', 'code', 'kind_of', 'opening')
 WINDOW = 120
 _MARKS = "[\\s,.!;:\u2026\u3001\u3002\uff0c\uff01\u2014\u2013-]"
 _MARKUP = ('<', '/', '[')
+_PASTED = ('[image]', '[document]')
 
 _SAME = {ord(a): b for a, b in zip('\u2019\u2018\u02bc\u00b4`\u2032\uff07', "'" * 7)}
 _SAME.update({ord(a): b for a, b in zip(
@@ -30,7 +31,10 @@ _SAME.update(_SIMPLE)
 
 def opening(text):
     """-> the beginning of a prompt in the form the markers are written in; '' for what is markup, a command or a path."""
-    text = text[:WINDOW + 40].lstrip()
+    text = text[:WINDOW + 200].lstrip()
+    while text.startswith(_PASTED):
+        # Marks of pasted pictures stand before the words.
+        text = text[text.index(']') + 1:].lstrip()
     if text.startswith(_MARKUP):
         return ''
     text = text.lower()

@@ -176,6 +176,11 @@ def test_typographic_apostrophes_and_missing_accents_are_the_same():
     assert corrections.kind_of('ca ne marche pas') == corrections.kind_of('Ça ne marche pas')
 
 
+def test_pasted_pictures_are_passed_over():
+    assert corrections.kind_of('[image]\n[image]\nstill failing') == 'broken'
+    assert corrections.kind_of('[image]') is None and corrections.kind_of('[other] still failing') is None
+
+
 def test_only_the_beginning_is_looked_at():
     task = 'Write the report with three sections and a table of the figures for each region, then sum it up in ten lines. '
     assert len(task) > 100 and corrections.kind_of(task * 2 + "that's not what I meant") is None

@@ -367,6 +367,12 @@ def agent_facts(path):
     return value if type(value) is dict else {}
 
 
+def agent_type(source):
+    """-> the type a subagent's sidecar declares, '' without one."""
+    kind = agent_facts(source.path[:-len('.jsonl')] + '.meta.json').get('agentType')
+    return kind if type(kind) is str else ''
+
+
 def resume(session_id, project):
     """-> argument list of the command that reopens a session (run in its project directory)."""
     return ['claude', '--resume', session_id]

@@ -347,6 +347,12 @@ class Parser(object):
         if kind == PROMPT:
             self._open_turn()
             turn = self.turn
+            mode = data.get('permissionMode')
+            if type(mode) is str and mode != self.state.get('mode'):
+                # Rows name the mode since 2.1.15.
+                self.state['mode'] = mode
+                out.append(self._event(META, 'mode', time, None, None, mode, None, line, offset, length, -1))
+                base += 1
         images = text.count('[image]') if '[image]' in text else 0
         if kind == INTERRUPTION:
             chain_kind = INTERRUPTION if not chain else INJECTED
@@ -455,7 +461,12 @@ class Parser(object):
         return [self._event(META, label, None, None, None, text, extra, line, offset, length, 0)]
 
     def _mode(self, data, line, offset, length):
-        return [self._event(META, 'mode', None, None, None, _word(data.get('permissionMode')), None, line, offset, length, 0)]
+        mode = _word(data.get('permissionMode'))
+        if mode == self.state.get('mode'):
+            # Written again and again, as titles are.
+            return []
+        self.state['mode'] = mode
+        return [self._event(META, 'mode', None, None, None, mode, None, line, offset, length, 0)]
 
     def _pr(self, data, line, offset, length):
         return [self._event(META, 'pr', parse_time(data.get('timestamp')), None, None, _word(data.get('prUrl')), None,

@@ -204,14 +204,20 @@ def _summary(args, out):
 
 def detail():
     """-> Command detail."""
-    from . import session
-    command = session.stats()
+    from . import session_stats
+    command = session_stats.stats()
     return command._replace(name='detail', summary='Everything the index knows of one session.',
                             examples=('detail SESSION', 'detail SESSION --format json'))
 
 
+def anomalies():
+    """-> Command anomalies."""
+    from .anomalies import command
+    return command()
+
+
 COMMANDS = {'build': build, 'status': status, 'verify': verify, 'prune': prune, 'optimize': optimize, 'summary': summary,
-            'detail': detail}
+            'anomalies': anomalies, 'detail': detail}
 
 
 def main(argv):

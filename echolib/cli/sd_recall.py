@@ -13,7 +13,7 @@ def _of(module, name='command'):
 
 COMMANDS = {
     'search': _of('search'), 'sessions': _of('sessions'), 'show': _of('session', 'show'), 'messages': _of('session', 'messages'),
-    'tools': _of('session', 'tools'), 'files': _of('session', 'files'), 'session-stats': _of('session', 'stats'),
+    'tools': _of('session', 'tools'), 'files': _of('session', 'files'), 'session-stats': _of('session_stats', 'stats'),
     'schema': _of('session', 'schema'), 'stats': _of('totals'), 'errors': _of('lookback', 'errors'),
     'touched': _of('lookback', 'touched'), 'decisions': _of('lookback', 'decisions'), 'resume': _of('session', 'resume'), 'export': _of('export'),
     'environments': _of('health', 'environments'), 'explain': _of('explain'), 'doctor': _of('health', 'doctor'),

@@ -1,4 +1,4 @@
-"""sd-recall.py show, messages, tools, files, session-stats, schema, resume: one session's parts."""
+"""sd-recall.py show, messages, tools, files, schema, resume: one session's parts."""
 import itertools
 import os
 
@@ -7,17 +7,16 @@ from ..base import text as texts
 from ..base.errors import EchoError
 from ..transcript_entries import masked_call
 from . import options as opt
-from .common import Asked, Cleaner, amount, compact, dump, dump_list, iso, money, when
+from .common import Asked, Cleaner, dump, dump_list, iso, when
 
 _REF = ('ref', True, 'a session id (or its beginning), SESSION:LINE, SESSION/AGENT:LINE, or a transcript path')
 _BUDGET = 7600
-# Models that session-stats lists.
-_MODELS = 12
 # Characters kept of a tool's input and output where calls are listed.
 _OUTPUT = 2000
 
 
-def _command(name, summary, more, examples, run):
+def command(name, summary, more, examples, run):
+    """-> Command on one session."""
     return opt.Command(name, summary, (_REF,), more + opt.COMMON, examples, run)
 
 
@@ -68,7 +67,7 @@ class Session(object):
 
 def show():
     """-> Command show."""
-    return _command(
+    return command(
         'show', 'Read the conversation around a reference, or a session from its start.',
         (opt.option('--context', 'int', 6, 'messages before and after the line (default 6)', 'N'),
          opt.option('--role', 'text', None, 'only: user, assistant, tool', 'ROLE', ('user', 'assistant', 'tool', 'system')),
@@ -224,7 +223,7 @@ def _block(session, item, left, clean, most, whole):
 
 def messages():
     """-> Command messages."""
-    return _command(
+    return command(
         'messages', "List a session's prompts and replies, one line each.",
         (opt.limit(40, 'messages'), opt.option('--role', 'text', None, 'user or assistant', 'ROLE', ('user', 'assistant')),
          opt.option('--thinking', 'flag', False, 'with thinking')),
@@ -269,7 +268,7 @@ def _fenced(out, session, lines, total, what):
 
 def tools():
     """-> Command tools."""
-    return _command(
+    return command(
         'tools', "List a session's tool calls with their outcome.",
         (opt.limit(40, 'calls'), opt.option('--errors-only', 'flag', False, 'only calls that failed'),
          opt.option('--tool', 'text', None, 'only this tool', 'NAME')),
@@ -355,7 +354,7 @@ def _safe(value, clean, depth=0):
 
 def files():
     """-> Command files."""
-    return _command('files', 'List the files a session changed or read.',
+    return command('files', 'List the files a session changed or read.',
                     (opt.option('--all', 'flag', False, 'files that were only read as well'),),
                     ('files SESSION', 'files SESSION --all --format json'), _files)
 
@@ -363,7 +362,7 @@ def files():
 def touched(session):
     """-> {path: {edits, writes, reads, errors, first, last, versions, ref}} of the files a session's tools touched."""
     out = {}
-    files_of = getattr(_adapter(session), 'files_of', None)
+    files_of = getattr(adapter_of(session), 'files_of', None)
     for call in calls(session) if files_of is not None else ():
         for what, path in files_of(call['name'], call['input']):
             row = out.setdefault(path, {'edits': 0, 'writes': 0, 'reads': 0, 'errors': 0, 'first': call['time'], 'last': None,
@@ -409,124 +408,14 @@ def _files(args, out):
         session.asked.close()
 
 
-def stats():
-    """-> Command session-stats."""
-    return _command('session-stats', "One session's numbers: what it adds to totals and, where it repeats another session, the whole transcript.", (),
-                    ('session-stats SESSION', 'session-stats SESSION --format json'), _stats)
-
-
-def numbers(session):
-    """-> the JSON object of session-stats."""
-    from .. import analysis
-    from ..index.build import load_price
-    from ..index.catalog import session_keys, tokens_unknown
-    import json
-    row, asked = session.row, session.asked
-    price = load_price(asked.view.store.folder)
-    tally = json.loads(row.tally or '{}')
-    own = session_keys(row, tally)
-    whole = session_keys(row, asked.catalog.whole_tally(row, price))
-    out = {'session_id': row.sid, 'agent': row.agent, 'project_path': row.project, 'full_path': session.sources[0].path.encode(
-        'utf-8', 'surrogateescape').decode('utf-8', 'replace'), 'title': session.clean(row.title),
-        'first_prompt': session.clean(row.first_prompt), 'created': iso(row.created), 'modified': iso(row.modified),
-        'duration_s': ((row.modified or 0) - (row.created or 0)) // 1000, 'branch': session.clean(row.branch),
-        'version': row.version or None, 'entrypoint': row.entrypoint or None, 'gone': bool(row.gone), 'machine': bool(row.machine)}
-    if tokens_unknown(row):
-        out['tokens_note'] = getattr(_adapter(session), 'TOKENS', 'the transcript holds no token counts')
-    out.update(own)
-    out['sessions'] = 1
-    for name in ('lines', 'parse_errors', 'unknown_records'):
-        out[name] = getattr(row, name) or 0
-    out['models'] = analysis.models_of(tally)
-    out['tools'] = analysis.tools_of(tally)
-    out['last_context_tokens'] = row.context
-    leaves, _ = session.abandoned()
-    out['leaves'] = leaves
-    whole_facts = json.loads(row.tally or '{}').get('w|facts', 0)
-    owned = json.loads(row.tally or '{}').get('w|owned', 0)
-    if any(own[k] != whole[k] for k in ('user_prompts', 'api_calls', 'tool_calls', 'compactions', 'slash_commands', 'tokens')):
-        out['own'], out['whole'] = own, whole
-    out['inherited_facts'] = whole_facts - owned
-    damaged = []
-    for path, text in asked.catalog.db.execute('select path, damaged from files where session = ?', (row.id,)):
-        from ..base.paths import restored
-        damaged += ['%s:%d: %s' % (os.path.basename(restored(path)), line, why) for line, why in json.loads(text or '[]')]
-    out['damaged'] = damaged[:50]
-    if session.row.agent and hasattr(_adapter(session), 'inherited'):
-        main = [s for s in session.sources if s.role == 'main']
-        out['inherited_records'] = _adapter(session).inherited(main[0].path, row.sid) if main else 0
-    return out
-
-
-def _adapter(session):
+def adapter_of(session):
     from ..adapters import registry
     return registry.get(session.row.agent)
 
 
-def _stats(args, out):
-    session = Session(args, out)
-    try:
-        data = numbers(session)
-        if args.format == 'json':
-            dump(out, data)
-            return
-        if args.format == 'tsv':
-            out.line('KEY\tVALUE')
-            for key in sorted(data):
-                if not isinstance(data[key], (dict, list)):
-                    out.line('%s\t%s' % (key, session.clean.cell('' if data[key] is None else str(data[key]))))
-            for key, value in sorted(data['tokens'].items()):
-                out.line('tokens.%s\t%s' % (key, '' if value is None else value))
-            return
-        clean = session.clean
-        out.line('%s  %s' % (data['session_id'], clean.line(data['title'] or data['first_prompt'])[:80]))
-        out.line('%s, %s, %s to %s%s' % (data['agent'], texts.cut(clean.line(data['project_path']), 300),
-                                         when(session.row.created, session.asked.now, session.asked.zone),
-                                         when(session.row.modified, session.asked.now, session.asked.zone),
-                                         ' [transcript gone]' if data['gone'] else ''))
-        out.line('%d prompts, %d slash commands, %d replies, %s API calls, %d subagents' % (
-            data['user_prompts'], data['slash_commands'], data['assistant_messages'],
-            'unknown' if data['api_calls'] is None else data['api_calls'], data['subagents']))
-        out.line('%d tool calls, %d failed, %d declined; %d interruptions, %d compactions' % (
-            data['tool_calls'], data['tool_errors'], data['declined'], data['interruptions'], data['compactions']))
-        _spent(out, data)
-        if data['output_known_calls'] < (data['api_calls'] or 0):
-            out.line('output is known for %d of %d calls; the rest is a lower bound' % (data['output_known_calls'], data['api_calls']))
-        out.line('%s lines, %d damaged, %d not understood%s' % (amount(data['lines']), data['parse_errors'], data['unknown_records'],
-                                                                '; %d branches' % data['leaves'] if data['leaves'] > 1 else ''))
-        for line in data['damaged'][:5]:
-            out.line('  ' + clean.line(line))
-        if 'own' in data:
-            w = data['whole']
-            out.line('Above is what this session adds to totals. The transcript also repeats another session (fork, resume or copy):'
-                     ' in all it shows %d prompts, %d calls, %s tokens.' % (
-                         w['user_prompts'], w['api_calls'] or 0, amount(sum(v or 0 for v in w['tokens'].values()))))
-        models = sorted(data['models'].items(), key=lambda i: (-i[1]['api_calls'], i[0]))
-        for model, row in models[:_MODELS]:
-            out.line('  %s: %d calls, %s tokens' % (texts.cut(clean.line(model), 80), row['api_calls'], compact(sum(row['tokens'].values()))))
-        if len(models) > _MODELS:
-            out.line('  and %d more models: --format json' % (len(models) - _MODELS))
-        top = sorted(data['tools'].items(), key=lambda i: (-i[1]['calls'], i[0]))[:8]
-        if top:
-            out.line('  tools: ' + ', '.join('%s %d%s' % (texts.cut(clean.line(n), 60), r['calls'], ' (%d failed)' % r['errors'] if r['errors'] else '')
-                                             for n, r in top))
-        out.line('Read it: sd-recall.py show %s' % session.short)
-    finally:
-        session.asked.close()
-
-
-def _spent(out, data):
-    t = data['tokens']
-    if data.get('tokens_note'):
-        out.line('tokens and cost: unknown; %s' % data['tokens_note'])
-    else:
-        out.line('tokens: %s input, %s output, %s cache read, %s cache write; cost %s' % (
-            compact(t['input']), compact(t['output']), compact(t['cache_read']), compact(t['cache_write_5m'] + t['cache_write_1h']), money(data)))
-
-
 def resume():
     """-> Command resume."""
-    return _command('resume', 'Print the command that reopens a session, and where to run it.', (),
+    return command('resume', 'Print the command that reopens a session, and where to run it.', (),
                     ('resume SESSION', 'resume SESSION --format json'), _resume)
 
 
@@ -536,7 +425,7 @@ def _resume(args, out):
     session = Session(args, out)
     try:
         row = session.row
-        words = _adapter(session).resume(row.sid, row.project)
+        words = adapter_of(session).resume(row.sid, row.project)
         command = ' '.join(shlex.quote(w) for w in words)
         here = bool(row.project) and is_dir(row.project)
         if args.format == 'json':
@@ -557,7 +446,7 @@ def _resume(args, out):
 
 def schema():
     """-> Command schema."""
-    return _command('schema', 'What kinds of records a transcript holds, with their fields, and what is not understood.', (),
+    return command('schema', 'What kinds of records a transcript holds, with their fields, and what is not understood.', (),
                     ('schema SESSION', 'schema SESSION --format json'), _schema)
 
 

@@ -5,7 +5,7 @@ selection add up to its totals.
 """
 from collections import namedtuple
 
-from .. import analysis
+from .. import analysis, analysis_work
 from ..base import clock
 
 # session: row id; day: days since 1970 in the reader's zone, None for facts without a time; first: ms of its first fact
@@ -40,21 +40,23 @@ class Activity(object):
         return (dated[0], dated[-1]) if dated else None
 
 
-def histories(catalog, rows, since=None, until=None):
-    """Yield (Row, its counted facts in order of time) of each session, those dated in [since, until) where given."""
+def histories(catalog, rows, since=None, until=None, keys=False):
+    """Yield (Row, its counted facts in order of time) of each session, those dated in [since, until) where given.
+
+    keys: yield (Row, facts, their keys).
+    """
     for at in range(0, len(rows), _BATCH):
         batch = dict((row.id, []) for row in rows[at:at + _BATCH])
-        for session, fact, _, _ in catalog.facts(set(batch), since, until):
-            batch[session].append(fact)
+        for session, fact, key, _ in catalog.facts(set(batch), since, until):
+            batch[session].append((fact, key) if keys else fact)
         for row in rows[at:at + _BATCH]:
             facts = batch.pop(row.id)
-            facts.sort(key=_order)
-            yield row, facts
-
-
-def _order(fact):
-    # Of one moment the prompt comes first; what has no time comes before all that has.
-    return fact.time or 0, fact.kind != analysis.TURN, fact.kind, fact.side, fact.name, fact[4:]
+            if keys:
+                facts.sort(key=lambda pair: analysis_work.order(pair[0]))
+                yield row, [fact for fact, _ in facts], [key for _, key in facts]
+            else:
+                facts.sort(key=analysis_work.order)
+                yield row, facts
 
 
 def load(catalog, rows, zone, since=None, until=None, price=None, watchers=()):

@@ -2,6 +2,8 @@
 from collections import namedtuple
 
 from .. import analysis
+from .. import analysis_work as work
+from ..analysis_calls import READ
 
 # Of one session. first_context: tokens sent with its first call of the main chain, None without one; peak: largest share
 # of a context window a call filled, None where no window is known; jump: largest growth from one call to the next as a
@@ -9,14 +11,14 @@ from .. import analysis
 # rewrite_cost: pico-USD of what they wrote; refills: compactions after which the context was nearly as large again;
 # compactions: with a size before and a call after; top_turn: (share, cost) of the most expensive turn of at least three, or
 # None; streak: (length, tool) of the longest run of failures of one tool in one turn; cut: replies that ended at the output
-# limit; fast_cost: pico-USD of fast mode; retries; cost: pico-USD; active: ms, gaps over five minutes left out.
+# limit; fast_cost: pico-USD of fast mode; retries; cost: pico-USD; active: ms, see analysis_work.active; corrections: prompts
+# that correct; tests: test runs that ended; failing: the longest row of failing ones; rereads: readings again; reads: all readings.
 Signals = namedtuple('Signals', 'first_context peak jump rewrites rewrite_cost refills compactions top_turn streak cut fast_cost retries '
-                                'cost active calls')
+                                'cost active calls corrections tests failing rereads reads')
 
 MINUTE = 60000
 # A five-minute cache is gone after this, an hour's cache after that.
 _SHORT, _LONG = 5 * MINUTE, 60 * MINUTE
-_IDLE = 5 * MINUTE
 _REWRITTEN, _REFILLED = 0.5, 0.75
 # A call this far over a model's window shows that its window is another one.
 _NOT_THE_WINDOW = 1.1
@@ -39,55 +41,34 @@ class Watch(object):
             window = self._windows[model] = self._table.context_window(model) if model else None
         return window
 
+    def _cost(self, fact):
+        return analysis.cost_of(fact, self._table.cost)
+
     def _look(self, facts):
         course = _Course(self._window)
-        turns, turn = [0], 0
-        cut = fast = retries = total = count = active = 0
-        streak, running = (0, ''), {}
-        last = None
+        cut = fast = retries = total = count = 0
         for fact in facts:
-            if fact.time is not None:
-                if last is not None and 0 <= fact.time - last <= _IDLE:
-                    active += fact.time - last
-                last = fact.time
             if fact.kind == analysis.CALL:
                 cost = self._cost(fact)
                 amount = sum(cost) if cost else 0
                 count += 1
                 total += amount
-                turns[turn] += amount
                 speed, _, _, _, _, stop = (fact.extra.split('|') + [''] * 6)[:6]
                 fast += amount if speed == 'fast' else 0
                 cut += stop == 'max_tokens'
                 if not fact.side:
                     course.call(fact, cost)
-            elif fact.kind == analysis.TURN and fact.name:
-                turns.append(0)
-                turn += 1
-                running = {}
-            elif fact.kind == analysis.TOOL:
-                if fact.status == analysis.FAILED:
-                    running[fact.side, fact.name] = running.get((fact.side, fact.name), 0) + 1
-                    if running[fact.side, fact.name] > streak[0]:
-                        streak = running[fact.side, fact.name], fact.name
-                elif fact.status != analysis.OPEN:
-                    running[fact.side, fact.name] = 0
             elif fact.kind == analysis.COMPACT and not fact.side:
                 course.compacted(fact.input)
             elif fact.kind == analysis.RETRY:
                 retries += 1
-        # What came before the first prompt belongs to no turn.
-        top = None
-        if len(turns) > 3 and total:
-            best = max(turns[1:])
-            top = best / float(total), best
-        return Signals(course.first, course.peak, course.jump, course.rewrites, course.rewrite_cost, course.refills, course.compactions, top,
-                       streak, cut, fast, retries, total, active, count)
-
-    def _cost(self, fact):
-        speed, geo, tier = (fact.extra.split('|') + [''] * 3)[:3]
-        return self._table.cost(fact.name, fact.time, fact.input, fact.output, fact.cache_read, fact.cache_write_5m,
-                                fact.cache_write_1h, speed or None, geo or None, tier or None)
+        costs = [amount for amount, _ in work.turn_costs(facts, lambda fact: sum(self._cost(fact) or ()))]
+        top = (max(costs) / float(total), max(costs)) if len(costs) > 2 and total else None
+        streak, tests = work.error_streak(facts), work.test_runs(facts)
+        return Signals(work.first_prompt_tokens(facts), course.peak, course.jump, course.rewrites, course.rewrite_cost, course.refills,
+                       course.compactions, top, (len(streak.places), streak.tool), cut, fast, retries, total, work.active(facts)[0], count,
+                       len(work.corrections(facts)), tests[0], len(work.test_fail_streak(facts).places), len(work.redundant_reads(facts)),
+                       sum(1 for fact in facts if fact.kind == analysis.TOOL and fact.input == READ))
 
 
 class _Course(object):
@@ -95,7 +76,7 @@ class _Course(object):
 
     def __init__(self, window):
         self._window_of = window
-        self.first = self.peak = None
+        self.peak = None
         self.jump = 0.0
         self.rewrites = self.rewrite_cost = self.refills = self.compactions = 0
         self._before = self._time = self._compacted = None
@@ -103,14 +84,12 @@ class _Course(object):
 
     def call(self, fact, cost):
         """Take in a call of the main chain; cost: its Cost or None."""
-        sent = fact.input + fact.cache_read + fact.cache_write_5m + fact.cache_write_1h
+        sent = work.sent(fact)
         if not sent:
             return
         window = self._window_of(fact.name)
         if window and sent > _NOT_THE_WINDOW * window:
             window = None
-        if self.first is None:
-            self.first = sent
         if window:
             self.peak = max(self.peak or 0.0, sent / float(window))
             if self._before is not None and not self._compacted:

@@ -1,0 +1,166 @@
+"""One session read now: its facts in order, and of each the place and the words that the index does not keep."""
+from collections import namedtuple
+
+from . import analysis, analysis_work
+from .adapters import registry
+from .adapters.values import files_of
+from .events import ERROR, INJECTED, INTERRUPTION, META, TOOL_CALL, TOOL_RESULT, opens_turn
+from .records import Coverage
+
+# Of a prompt, a call's input and an error so many characters are kept.
+_CHARS = 600
+_TASK = 200
+DEFAULT_MODE = 'default'
+
+# Where a fact stands and what it says. chain: '' or a subagent's id; line; text: a prompt, a call's input; data: a call's input
+# as it was where that is small, else None; error: what a failed call said, else ''; files: [(what, path)] of a call.
+Note = namedtuple('Note', 'chain line text data error files')
+
+
+class Reading(object):
+    """A session's facts (in order), their keys, Notes by key; modes, branches, versions: in the order they came."""
+
+    def __init__(self):
+        self.facts, self.keys, self.notes = [], [], {}
+        self.modes, self.branches, self.versions = {}, [], []
+        # {chain: its task's beginning}, {chain: time of its first event}; types: {chain: type of subagent}.
+        self.tasks, self.began, self.types = {}, {}, {}
+
+    def note(self, place):
+        """-> Note of a place in facts."""
+        return self.notes[self.keys[place]]
+
+    def files(self):
+        """-> {path: [reads, edits, writes]} of calls that did not fail."""
+        out = {}
+        for place, fact in enumerate(self.facts):
+            if fact.kind == analysis.TOOL and fact.status not in (analysis.FAILED, analysis.REFUSED):
+                for what, path in self.notes[self.keys[place]].files:
+                    row = out.setdefault(path, [0, 0, 0])
+                    row[('read', 'edit', 'write').index(what)] += 1
+        return out
+
+    def subagents(self, cost):
+        """-> {type: [subagents, Chain]} of the session's subagents. cost(fact) -> pico-USD or None."""
+        ids = dict((fact.side, fact.name) for fact in self.facts if fact.kind == analysis.AGENT)
+        ids.update((analysis.side_of(chain), chain) for chain in self.began if chain)
+        out = {}
+        for side, chain in analysis_work.chains(self.facts, cost).items():
+            row = out.setdefault(self.types.get(ids.get(side), ''), [0, analysis_work.Chain(0, 0, 0, 0)])
+            row[0] += 1
+            row[1] = analysis_work.Chain(*[a + b for a, b in zip(row[1], chain)])
+        return out
+
+
+def read(agent, sources):
+    """-> Reading of a session's files. Content never raises; a file that cannot be read is left out."""
+    adapter = registry.get(agent)
+    out, facts, spawned = Reading(), {}, {}
+    told = getattr(adapter, 'files_of', files_of)
+    for source in sources:
+        one = analysis.FileAnalysis()
+        if source.role in ('agent', 'loose') and not analysis.is_replay(source.chain) and not getattr(adapter, 'NAMES_AGENTS', False):
+            one.add_agent(source.chain)
+        look = _Look(out, told, spawned)
+        try:
+            for events in adapter.read(source, Coverage(source.path)):
+                for event in events:
+                    one.add(event)
+                    look(event)
+        except OSError:
+            # It went while it was read; what there was counts.
+            pass
+        declared = adapter.agent_type(source) if source.role != 'main' and hasattr(adapter, 'agent_type') else ''
+        if declared:
+            out.types[source.chain] = declared
+        for key, fact in one.facts.items():
+            have = facts.get(key)
+            facts[key] = fact if have is None or fact.side < have.side else have
+    ordered = sorted(facts.items(), key=lambda item: analysis_work.order(item[1]))
+    out.keys, out.facts = [key for key, _ in ordered], [fact for _, fact in ordered]
+    _name_types(out, spawned)
+    return out
+
+
+class _Look(object):
+    """Notes what one file's events say beside their facts."""
+
+    def __init__(self, out, told, spawned):
+        self.out, self.told, self.spawned = out, told, spawned
+        self.mode, self.prompt = DEFAULT_MODE, None
+
+    def __call__(self, event):
+        """Take one event in."""
+        out, kind = self.out, event.kind
+        if event.chain and event.time is not None and event.time < out.began.get(event.chain, event.time + 1):
+            out.began[event.chain] = event.time
+        if kind == TOOL_CALL:
+            found = self.told(event.label, event.data)
+            key = 't' + event.id
+            self._put(key, event, found)
+            if type(event.data) is dict and event.label.lower().rsplit('.', 1)[-1] in ('task', 'agent') or 'agent' in event.label.lower():
+                self.spawned[key] = event
+        elif kind == TOOL_RESULT:
+            key = 't' + event.data.call_id
+            if event.label == ERROR:
+                have = out.notes.get(key)
+                if have is None:
+                    # 178 of 65,287 real results stand before their call.
+                    self._put(key, event, [])
+                    have = out.notes[key]._replace(text='')
+                out.notes[key] = have._replace(error=event.text[:_CHARS])
+            elif key not in out.notes:
+                self._put(key, event, [])
+                out.notes[key] = out.notes[key]._replace(text='')
+        elif opens_turn(event):
+            self._put('p' + event.id, event, [])
+            out.modes['p' + event.id] = self.mode
+            self.prompt = event
+        elif kind == INTERRUPTION:
+            self._put('i' + event.id, event, [])
+        elif kind == META:
+            self._meta(event)
+        elif kind == INJECTED and event.label == 'task' and event.chain not in out.tasks:
+            out.tasks[event.chain] = _folded(event.text)
+
+    def _put(self, key, event, files):
+        have = self.out.notes.get(key)
+        if have is None or event.kind == TOOL_CALL and not have.text:
+            small = event.data if type(event.data) is dict and len(event.text) < _CHARS else None
+            self.out.notes[key] = Note(event.chain, event.line, event.text[:_CHARS], small, have.error if have else '', files)
+
+    def _meta(self, event):
+        out, label, text = self.out, event.label, event.text
+        if label == 'mode' and text and not event.chain:
+            self.mode = text
+            if self.prompt is not None and self.prompt.line == event.line:
+                out.modes['p' + self.prompt.id] = text
+        elif label in ('branch', 'version') and text:
+            known = out.branches if label == 'branch' else out.versions
+            if text not in known:
+                known.append(text)
+
+
+def _folded(text):
+    return ' '.join(text[:4 * _TASK].split())[:_TASK]
+
+
+def _name_types(out, spawned):
+    """Tell the types of subagents that nothing declares: by their task, else by order where there are as many calls as chains."""
+    facts = dict(zip(out.keys, out.facts))
+    left = []
+    for key, event in spawned.items():
+        fact = facts.get(key)
+        if fact is None or not fact.extra:
+            continue
+        given = event.data if type(event.data) is dict else {}
+        task = next((_folded(given[name]) for name in ('prompt', 'task', 'message', 'description') if type(given.get(name)) is str), '')
+        same = [chain for chain in sorted(out.tasks) if chain and task and chain not in out.types and out.tasks[chain] == task]
+        if same:
+            out.types[same[0]] = fact.extra
+        else:
+            left.append((event.time or 0, event.line, fact.extra))
+    unnamed = sorted((time, chain) for chain, time in out.began.items() if chain not in out.types and not analysis.is_replay(chain))
+    if len(unnamed) == len(left):
+        for (_, chain), (_, _, word) in zip(unnamed, sorted(left)):
+            out.types[chain] = word
