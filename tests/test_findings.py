@@ -42,7 +42,8 @@ def found(*sessions, **more):
         rows.append(row)
         cells.append(Cell(number, FIRST + number, 0, tally))
         base = dict(first_context=None, peak=None, jump=0.0, rewrites=0, rewrite_cost=0, refills=0, compactions=0, top_turn=None, streak=(0, ''),
-                    cut=0, fast_cost=0, retries=0, cost=sum(v for k, v in tally.items() if '|cost_' in k), active=0, calls=4)
+                    cut=0, fast_cost=0, retries=0, cost=sum(v for k, v in tally.items() if '|cost_' in k), active=0, calls=4, corrections=0, tests=0,
+                    failing=0, rereads=0, reads=0)
         base.update(signal)
         seen[number] = signals.Signals(**base)
     case = findings.Case(Activity(rows, cells, clock.zone('UTC')), seen, more.get('changes', NO_CHANGES), more.get('mixes', []))
@@ -79,6 +80,9 @@ RULES = {
     'compaction-refill': ([session(signal=dict(compactions=6, refills=3))], [session(signal=dict(compactions=7, refills=3))]),
     'error-streak': ([session(tools={'Bash': (9, 4, 0)}, signal=dict(streak=(4, 'Bash')))] * 3,
                      [session(tools={'Bash': (9, 3, 0)}, signal=dict(streak=(3, 'Bash')))] * 3),
+    'test-thrash': ([session(signal=dict(tests=4, failing=3))] * 3, [session(signal=dict(tests=4, failing=3))] * 2 + [session(signal=dict(tests=4, failing=2))]),
+    'reread-heavy': ([session(signal=dict(reads=20, rereads=2))] * 10, [session(signal=dict(reads=20, rereads=2))] * 9 + [session(signal=dict(reads=20, rereads=1))]),
+    'correction-heavy': ([session(turns=100, signal=dict(corrections=15))] * 2, [session(turns=100, signal=dict(corrections=15)), session(turns=100, signal=dict(corrections=14))]),
     'api-retries': ([session(signal=dict(retries=7))] * 3, [session(signal=dict(retries=10))] * 2),
     'cut-replies': ([session(calls=200, signal=dict(cut=5))], [session(calls=200, signal=dict(cut=4))]),
     'output-lower-bound': ([session(calls=100, output_known_calls=79)], [session(calls=100, output_known_calls=80)]),

@@ -68,6 +68,7 @@ class _Target(object):
         except Exception:
             self.asked.close()
             raise
+        self.short = self.asked.catalog.short_id(self.sid) if self.project else self.sid
         self.chains = set(source.chain for source in self.sources if source.role != 'main')
         self.reading = read(self.agent, self.sources)
         from ..base import paths
@@ -185,7 +186,7 @@ def _text(out, data, target):
             body.extend(some)
             if len(some) < len(lines):
                 body.append('  and %d more lines: --format json' % (len(lines) - len(some)))
-        text = '\n'.join(body)
+        text = '\n'.join(body).replace(data['session_id'], target.short)
         out.line(texts.fence(text if len(text) <= _BUDGET else text[:_BUDGET].rsplit('\n', 1)[0], data['session_id'], ''))
     place = next((one['ref'] for one in data['corrections']), None) or next((run['refs'][0] for run in data['retry_loops']), None) or data['session_id']
     out.line('Read around a line: sd-recall.py show %s --tools' % place)

@@ -15,6 +15,9 @@ RETRIES, RETRY_SESSIONS = 20, 3
 CUT_CALLS, CUT_COUNT, CUT_SHARE = 200, 5, 0.01
 BOUND_CALLS, BOUND_SHARE = 100, 0.8
 COVERAGE_LINES, COVERAGE_SHARE = 10000, 0.01
+TEST_STREAK, TEST_SESSIONS, TEST_SHARE = 3, 3, 0.1
+READS, READ_SESSIONS, READ_SHARE = 200, 10, 0.1
+CORRECTION_TURNS, CORRECTION_SHARE = 200, 0.15
 
 _ACTIONS = {
     'tool_error_rate': 'see what its errors say in a session since then', 'tool_errors': 'see what the errors say in a session since then',
@@ -230,5 +233,44 @@ def _version(text):
     return [(1, int(part), '') if part.isdecimal() and len(part) < 20 else (0, 0, part) for part in text.replace('-', '.').split('.')]
 
 
+def failing_tests(case):
+    """Sessions in which tests failed again and again."""
+    testing = [n for n, s in case.signals.items() if s.tests]
+    found = [n for n in testing if case.signals[n].failing >= TEST_STREAK]
+    if len(found) >= TEST_SESSIONS and len(found) >= TEST_SHARE * len(testing):
+        found.sort(key=lambda n: (-case.signals[n].failing, case.rows[n].sid))
+        yield finding(
+            'test-thrash', WARNING, 'Tests fail again and again',
+            'in %d of %d sessions that ran tests they failed at least %d times in a row within one prompt; at most %d times' % (
+                len(found), len(testing), TEST_STREAK, case.signals[found[0]].failing),
+            'at least %d sessions and %s of those that run tests' % (TEST_SESSIONS, share(TEST_SHARE)),
+            'stop such a loop early: let it read the failure and say what it expects before it edits again', (), None, found, '%d sessions' % len(testing))
+
+
+def rereading(case):
+    """Files that are read again and again."""
+    reads, again = sum(s.reads for s in case.signals.values()), sum(s.rereads for s in case.signals.values())
+    readers = [n for n, s in case.signals.items() if s.reads]
+    if reads >= READS and len(readers) >= READ_SESSIONS and again >= READ_SHARE * reads:
+        found = sorted((n for n in readers if case.signals[n].rereads), key=lambda n: (-case.signals[n].rereads, case.rows[n].sid))
+        yield finding(
+            'reread-heavy', NOTICE, 'Files are read again and again', '%s of %s readings were of a part read twice before and not changed since, in %d sessions' % (
+                '{:,}'.format(again), '{:,}'.format(reads), len(found)),
+            'at least %s of at least %d readings in at least %d sessions' % (share(READ_SHARE), READS, READ_SESSIONS),
+            'say in the memory file what such a file holds, or have it summed up once', (), None, found, '%d readings' % reads)
+
+
+def corrected(case):
+    """Many prompts that correct the agent."""
+    turns, wrong = case.total.turns, sum(s.corrections for s in case.signals.values())
+    if turns >= CORRECTION_TURNS and wrong >= CORRECTION_SHARE * turns:
+        found = sorted((n for n, s in case.signals.items() if s.corrections), key=lambda n: (-case.signals[n].corrections, case.rows[n].sid))
+        yield finding(
+            'correction-heavy', WARNING, 'Many prompts correct the agent', '%s of %s prompts (%s)' % (
+                '{:,}'.format(wrong), '{:,}'.format(turns), share(wrong / float(turns))),
+            'at least %s of at least %d prompts' % (share(CORRECTION_SHARE), CORRECTION_TURNS),
+            'see what the corrections have in common (analyze-session.py) and write it down once', (), None, found, '%d prompts' % turns)
+
+
 RULES = (got_worse, tool_fails, tool_declined, interruptions, compaction_pressure, context_pressure, context_jump, refill, error_streaks, retries,
-         cut_replies, output_unknown, coverage)
+         cut_replies, output_unknown, coverage, failing_tests, rereading, corrected)

@@ -1,14 +1,16 @@
-"""The work of a selection by project, agent, model, tool or branch: totals, and each group's weeks."""
+"""The work of a selection by project, agent, model, tool, branch or skill: totals, and each group's weeks."""
 from collections import namedtuple
 
 from .. import analysis
+from .. import analysis_work as work
 from ..base import clock
 from . import trend
-from .activity import is_session, monday, project_of
+from ..analysis_calls import SKILL
+from .activity import Cell, day_of, is_session, monday, project_of
 from .measures import figures, ratio
 
-BY = ('project', 'agent', 'model', 'tool', 'branch')
-NO_BRANCH = '(none)'
+BY = ('project', 'agent', 'model', 'tool', 'branch', 'skill')
+NO_BRANCH, UNNAMED = '(none)', '(unnamed)'
 # Complete weeks at the end that are compared with as many before them.
 RECENT = 4
 
@@ -35,8 +37,35 @@ class _Group(object):
             self.weeks[week] = self.weeks.get(week, 0) + size
 
 
-def themes(activity, by, end_day):
-    """-> Themes, largest first. end_day: the day that is not over yet; its week is not complete."""
+class SkillTurns(object):
+    """Collects the turns that used a skill; use as a watcher of activity.load. price: see analysis.contributions.
+
+    cells: [(skill, Cell)], one a turn and skill, with what the whole turn counts and how often the skill was used.
+    """
+
+    def __init__(self, zone, price):
+        self.cells = []
+        self._zone, self._price, self._days = zone, price, {}
+
+    def __call__(self, row, facts):
+        for turn in work.turns(facts):
+            part = facts[turn.first:turn.end]
+            uses = [fact for fact in part if fact.kind == analysis.TOOL and fact.input == SKILL and fact.name]
+            if not uses:
+                continue
+            whole = {}
+            for fact in part if turn.prompt is not None else ():
+                analysis.apply(whole, fact, 1, self._price)
+            time = next((fact.time for fact in part if fact.time is not None), None)
+            day = None if time is None else day_of(time, self._zone, self._days)
+            for name in set(fact.extra for fact in uses):
+                mine = [fact for fact in uses if fact.extra == name]
+                self.cells.append((name or UNNAMED, Cell(row.id, day, time, dict(
+                    whole, skill_uses=len(mine), skill_errors=sum(1 for fact in mine if fact.status == analysis.FAILED)))))
+
+
+def themes(activity, by, end_day, skills=()):
+    """-> Themes, largest first. end_day: the day that is not over yet; its week is not complete. skills: cells of SkillTurns."""
     groups = {}
     if by in ('project', 'agent', 'branch'):
         # Sessions without anything counted belong to their group as well, as in stats.
@@ -45,7 +74,9 @@ def themes(activity, by, end_day):
             if is_session(row):
                 group.sessions.add(row.id)
             group.projects.add(project_of(row))
-    for cell in activity.cells:
+    for key, cell in skills:
+        groups.setdefault(key, _Group()).add(cell, activity.rows[cell.session], cell.tally, _tokens(cell.tally))
+    for cell in activity.cells if by != 'skill' else ():
         row = activity.rows[cell.session]
         for key, tally, size in _parts(cell.tally, row, by):
             groups.setdefault(key, _Group()).add(cell, row, tally, size)
@@ -103,7 +134,11 @@ def _keys(group, by, key):
         out['total_tokens'] = sum(out['tokens'].values())
         out['cost_per_call_usd'] = None if out['cost_usd'] is None else ratio(out['cost_usd'], out['api_calls'])
         return out
-    return figures(group.tally)
+    out = figures(group.tally)
+    if by == 'skill':
+        out.update(calls=group.tally.get('skill_uses', 0), errors=group.tally.get('skill_errors', 0))
+        out['error_rate'] = ratio(out['errors'], out['calls'])
+    return out
 
 
 def week_name(week):
