@@ -55,6 +55,11 @@ def merge(a, b):
     return best._replace(time=time, side=side, extra=max(a.extra, b.extra))
 
 
+def first_of(a, b):
+    """-> of two files' facts with one key the one that stands for both: of the main chain, then the earlier."""
+    return min(a, b, key=lambda fact: (fact.side, fact.time is None, fact.time or 0) + fact[3:])
+
+
 def _tokens(fact):
     return (fact.output, fact.input + fact.cache_read + fact.cache_write_5m + fact.cache_write_1h, fact.input,
             fact.cache_read, fact.cache_write_5m)

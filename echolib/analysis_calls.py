@@ -2,7 +2,6 @@
 from zlib import crc32
 
 from . import shell
-from .adapters.values import files_of
 
 # What a call does. The numbers are part of the index schema.
 OTHER, SHELL, TEST, READ, CHANGE, SKILL, SPAWN = 0, 1, 2, 3, 4, 5, 6
@@ -30,7 +29,7 @@ def look(name, given, text):
     tail = low.rsplit('.', 1)[-1]
     if tail in _SPAWNS:
         return SPAWN, same, 0, 0, _clean(_first(given, 'subagent_type', 'agent_type', 'agent_name', 'agent', 'type'))
-    files = files_of(name, given)
+    files = _files_of(name, given)
     if files:
         what, path = files[0]
         return (READ, same, _mark(path), _part(given), '') if what == 'read' else (CHANGE, same, _mark(path), 0, '')
@@ -40,6 +39,14 @@ def look(name, given, text):
         return TEST if found.test else SHELL, same, _mark(found.target), 0, _clean(found.head)
     place = _first(given, *_PLACES)
     return OTHER, same, _mark(place), 0, ''
+
+
+def _files_of(name, given, _found=[]):
+    if not _found:
+        # A search that finds nothing to read does without it.
+        from .adapters.values import files_of
+        _found.append(files_of)
+    return _found[0](name, given)
 
 
 def _first(given, *names):

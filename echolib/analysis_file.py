@@ -33,7 +33,7 @@ def stats(path):
         profiles.append(one.profile)
         for key, fact in one.facts.items():
             have = facts.get(key)
-            facts[key] = fact if have is None or fact.side < have.side else have
+            facts[key] = fact if have is None else analysis.first_of(have, fact)
     tally = {}
     for fact in facts.values():
         analysis.apply(tally, fact, 1, table.cost)

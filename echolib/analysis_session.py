@@ -75,7 +75,7 @@ def read(agent, sources):
             out.types[source.chain] = declared
         for key, fact in one.facts.items():
             have = facts.get(key)
-            facts[key] = fact if have is None or fact.side < have.side else have
+            facts[key] = fact if have is None else analysis.first_of(have, fact)
     ordered = sorted(facts.items(), key=lambda item: analysis_work.order(item[1]))
     out.keys, out.facts = [key for key, _ in ordered], [fact for _, fact in ordered]
     _name_types(out, spawned)

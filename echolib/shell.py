@@ -13,7 +13,7 @@ from .shell_programs import (
 
 __all__ = ('Command', 'VERSION', 'command_of', 'read')
 
-# head: program and subcommand, such as 'git push' or 'pytest'; target: head and what it works on, options left out: two
+# head: program and subcommand, such as 'git push' or 'pytest'; target: head and what it works on, options and numbers left out: two
 # commands with one target are attempts at one thing; test: whether it runs tests.
 Command = namedtuple('Command', 'head target test')
 NOTHING = Command('', '', False)
@@ -187,7 +187,9 @@ def _plain(word, name, rest):
         if taken == 0 and args[0] in ('run', 'compose', 'exec'):
             deep += 1
         taken += 1
-    about = [arg for arg in args[taken:] if len(arg) <= _HEAD and ' ' not in arg and '\n' not in arg][:3]
+    about = [arg for arg in args[taken:] if len(arg) <= _HEAD and ' ' not in arg and '\n' not in arg and not _NUMBER.match(arg)]
+    # Of a script's own words nothing is known: the script is what it is about.
+    about = about[:1] if name in INTERPRETERS else about[:3]
     test = _is_test(word, name, args) and NO_TEST_OPTIONS.isdisjoint(options)
     return Command(head[:_HEAD], ' '.join([head] + about)[:200], test)
 

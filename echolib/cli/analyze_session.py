@@ -5,14 +5,14 @@ from .. import analysis, pricing
 from ..analysis_session import read
 from ..base import clock
 from ..base import text as texts
-from ..base.errors import UsageError
+from ..base.errors import EchoError, UsageError
 from ..insights import session_report, session_work
 from . import options as opt
 from .common import Asked, Cleaner, amount, compact, dump, iso, money, when
 from .evidence import reference, said
 from .run import run
 
-SUMMARY = 'What went wrong in one session and what to change.'
+SUMMARY = 'What went wrong in one session and what to change; with --all: sessions by their trouble.'
 _BUDGET, _QUOTE, _REFS, _ROWS = 6800, 220, 5, 10
 _COLUMNS = 'SESSION_ID MODIFIED TURNS CORRECTIONS INTERRUPTIONS TOOL_ERRORS RETRY_LOOPS TEST_FAIL_STREAK REDUNDANT_READS KNOWN_COST_USD PROJECT_PATH'
 
@@ -20,7 +20,7 @@ _COLUMNS = 'SESSION_ID MODIFIED TURNS CORRECTIONS INTERRUPTIONS TOOL_ERRORS RETR
 def command():
     """-> Command."""
     return opt.Command(
-        '', SUMMARY + ' With --all: sessions by their trouble.', (('ref', False, 'a session id (or its beginning) or a transcript file'),),
+        '', SUMMARY, (('ref', False, 'a session id (or its beginning) or a transcript file'),),
         (opt.option('--all', 'flag', False, 'list the newest sessions instead, most trouble first'),
          opt.limit(10, 'sessions of --all'),) + opt.SELECTION + opt.COMMON,
         ('SESSION', 'SESSION --format json', '--all --since 30d'), _run)
@@ -49,7 +49,6 @@ class _Target(object):
     """The session asked for: one the index knows, or a transcript that lies anywhere."""
 
     def __init__(self, args, out):
-        from ..base.errors import UnknownReference
         self.asked = Asked(args, out)
         self.clean = Cleaner(args)
         try:
@@ -58,7 +57,7 @@ class _Target(object):
                 row = ref.row
                 self.sid, self.agent, self.sources = row.sid, row.agent, self.asked.catalog.sources(row)
                 self.project, self.title = row.project, row.title or row.first_prompt
-            except UnknownReference:
+            except EchoError:
                 path = os.path.abspath(os.path.expanduser(args.ref))
                 if not os.path.exists(path):
                     raise

@@ -243,14 +243,19 @@ class Catalog(object):
     def whole_tally(self, row, price=None):
         """-> the tally of one session's whole transcript: what it shares with other sessions counts too, once."""
         from .. import analysis
-        best = {}
-        for _, fact, key, file in self.facts({row.id}, owned=False):
-            have = best.get(key)
-            best[key] = fact if have is None or fact.side < have.side else have
         total = {}
-        for fact in best.values():
+        for fact, _ in self.whole_facts(row):
             analysis.apply(total, fact, 1, price)
         return total
+
+    def whole_facts(self, row):
+        """-> list of (Fact, key) of one session's whole transcript, each key once."""
+        from .. import analysis
+        best = {}
+        for _, fact, key, _ in self.facts({row.id}, owned=False):
+            have = best.get(key)
+            best[key] = fact if have is None else analysis.first_of(have, fact)
+        return [(fact, key) for key, fact in best.items()]
 
     def unreadable(self):
         """-> list of (path, reason) of files that could not be read."""
