@@ -6,6 +6,7 @@ from ..analysis_session import read
 from ..base import clock
 from ..base import text as texts
 from ..base.errors import EchoError, UsageError
+from ..index.catalog import session_keys
 from ..insights import session_report, session_work
 from . import options as opt
 from .common import Asked, Cleaner, amount, compact, dump, iso, money, when
@@ -54,7 +55,7 @@ class _Target(object):
         try:
             try:
                 ref = self.asked.catalog.resolve(args.ref)
-                row = ref.row
+                row = self.row = ref.row
                 self.sid, self.agent, self.sources = row.sid, row.agent, self.asked.catalog.sources(row)
                 self.project, self.title = row.project, row.title or row.first_prompt
             except EchoError:
@@ -62,7 +63,7 @@ class _Target(object):
                 if not os.path.exists(path):
                     raise
                 from ..adapters import lookup
-                found = lookup.session_at(path)
+                found, self.row = lookup.session_at(path), None
                 self.sid, self.agent, self.sources, self.project, self.title = found.id, found.agent, found.sources, '', ''
         except Exception:
             self.asked.close()
@@ -100,7 +101,7 @@ class _Target(object):
             analysis.apply(tally, fact, 1, self.table.cost)
         data = {'session_id': self.sid, 'agent': self.agent, 'project_path': clean(self.project), 'title': clean(texts.cut(self.title or '', 100)),
                 'full_path': texts.clean_surrogates(self.sources[0].path) if self.sources else ''}
-        data.update(analysis.shared_keys(tally))
+        data.update(session_keys(self.row, tally) if self.row is not None else analysis.shared_keys(tally))
         for key in ('active_ms', 'idle_ms', 'first_prompt_tokens', 'test_runs', 'test_fail_streak', 'redundant_reads', 'repeated_calls',
                     'correction_turns', 'interruption_turns'):
             data[key] = found[key]
@@ -159,8 +160,9 @@ def _text(out, data, target):
     clean = target.clean
     out.line('%s  %s  %s' % (data['session_id'], clean.line(data['title']), texts.cut(clean.line(data['project_path']), 100)))
     out.line('%d prompts, %d slash commands, %s API calls, %s tool calls (%d failed, %d declined); active %s, idle %s; cost %s' % (
-        data['user_prompts'], data['slash_commands'], amount(data['api_calls']), amount(data['tool_calls']), data['tool_errors'], data['declined'],
-        clock.human_duration(data['active_ms']), clock.human_duration(data['idle_ms']), money(data)))
+        data['user_prompts'], data['slash_commands'], 'unknown' if data['api_calls'] is None else amount(data['api_calls']), amount(data['tool_calls']), data['tool_errors'], data['declined'],
+        clock.human_duration(data['active_ms']), clock.human_duration(data['idle_ms']),
+        'unknown' if data['known_cost_usd'] is None else money(data)))
     out.line('%d corrections, %d interrupted turns, %d retry loops, %d calls repeated unchanged, %d API retries; tests: %d runs, %d failed, at most %d in a row; '
              '%d needless readings%s' % (
                  data['correction_turns'], data['interruption_turns'], len(data['retry_loops']), data['repeated_calls'], data['retries'], data['test_runs']['runs'],
