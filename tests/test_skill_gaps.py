@@ -121,6 +121,19 @@ def test_an_error_names_what_helped(home):
     assert remedy['ref'] == '%s:6' % home.sid('p4')
 
 
+def test_another_command_of_the_program_is_no_remedy(tmp_path):
+    home = Recall(tmp_path)
+    for number in range(3):
+        one = Story(home, 'g%d' % number, number * APART).user('go').bash('git push origin main', 'error: failed to push some refs', True)
+        one.bash('git status -s').bash('git log').write()
+    (one,) = [f for f in findings(home) if f['kind'] == 'error']
+    assert one['remedy'] is None
+    Story(home, 'h', 3 * APART).user('go').bash('git push origin main', 'error: failed to push some refs', True).bash('git pull').edit(
+        '/home/dev/app/a.py').bash('git push origin main').write()
+    (one,) = [f for f in findings(home) if f['kind'] == 'error']
+    assert (one['remedy']['between'], one['remedy']['worked']) == (['git pull', 'Edit /home/dev/app/a.py'], 'git push origin main')
+
+
 def test_every_reference_leads_to_its_evidence(home):
     for one in findings(home):
         assert len(set(e['session_id'] for e in one['evidence'])) == len(one['evidence']) == one['sessions']

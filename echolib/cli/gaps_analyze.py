@@ -53,13 +53,8 @@ class Found(object):
         place = failed.place._replace(file=told.row[0], session=self.view.look.searcher.session_of(told.row[0]), line=told.row[1])
         if place.session not in self.view.harvest.rows:
             return None
-        return {'between': [view_text(self.view, call) for call in told.between], 'worked': view_text(self.view, told.worked), 'place': place}
-
-
-def view_text(view, call):
-    """-> a call's input on one line."""
-    from ..insights.harvest import command_of
-    return view.quote(command_of(call.data) or '%s %s' % (call.label, call.text), 160)
+        return {'between': [self.view.quote(gaps.said_by(call), 160) for call in told.between],
+                'worked': self.view.quote(gaps.said_by(told.worked), 160), 'place': place}
 
 
 def as_json(found, view, one, rich=True):
@@ -116,7 +111,8 @@ def _text(out, args, view, found, some):
         out.line('no sessions; widen with --scope all, without --since, --until and --agent')
         return
     if not told.findings:
-        out.line('nothing recurs in %s sessions (a finding needs %d different ones; --min-sessions lowers that)' % (amount(told.sessions), args.min_sessions))
+        out.line('nothing recurs in %s session%s (a finding needs %d different ones; --min-sessions lowers that)' % (
+            amount(told.sessions), '' if told.sessions == 1 else 's', args.min_sessions))
     else:
         out.line('%d finding%s in %s sessions, each in at least %d of them' % (
             len(told.findings), '' if len(told.findings) == 1 else 's', amount(told.sessions), args.min_sessions))

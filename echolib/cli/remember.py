@@ -135,12 +135,11 @@ def _command_line(view, one):
 
 def _error_line(view, one):
     from ..insights import gaps
-    from ..insights.harvest import command_of
     told, _ = gaps.remedy(view.look, one)
     note = Note(_code(view, one.quote, 150), one)
     if told is not None and told.place != 'project':
-        way = [_code(view, command_of(call.data) or '%s %s' % (call.label, call.text), 80) for call in told.between]
-        worked = _code(view, command_of(told.worked.data) or '%s %s' % (told.worked.label, told.worked.text), 80)
+        way = [_code(view, gaps.said_by(call), 80) for call in told.between]
+        worked = _code(view, gaps.said_by(told.worked), 80)
         note.text += '; then %s worked' % worked if not way else '; after %s %s worked' % (', '.join(way), worked)
         note.helped = True
     return note

@@ -3,6 +3,7 @@ from collections import namedtuple
 
 from . import asks, pains, recurrence, routines
 from .harvest import SHELLS, command_of
+from .lookback import program
 
 # findings: in order; checks: errors left out because the client's own checks raised them; kinds: {kind of correction:
 # [count, set of sessions]}; cut: {what: how many were read} where not all were; sessions: how many were looked at.
@@ -26,18 +27,31 @@ def find(harvest, said, least=recurrence.LEAST_SESSIONS):
 def remedy(look, found):
     """-> (Remedy, Failed) of the newest failure of an error finding that something worked after, (None, None) where nothing did."""
     for failed in found.detail['examples'][:_TRIED]:
-        told = look.failure_at(failed.place.shard, failed.place.number)
-        if told is None or told.fix is None:
+        told = look.failure_at(failed.place.shard, failed.place.number, _same_step)
+        if told is None or told.fix is None or not _same_step(told.call, told.fix[1]):
             continue
         row, worked = told.fix
         between = look.calls_between(failed.place.shard, failed.place.number, row[1]) if not told.place else []
-        return Remedy([call for call in between if _does_something(call)][:_STEPS], worked, row, told.reply, told.place), failed
+        between = [call for call in between if _does_something(call)]
+        # After much other work nobody can say what helped.
+        return Remedy(between if len(between) <= _STEPS else [], worked, row, told.reply, told.place), failed
     return None, None
 
 
+def _same_step(failed, worked):
+    """True when a call that worked did what the failed one tried: of a shell the same step, not just the same program."""
+    if failed is None or failed.label.lower() not in SHELLS:
+        return True
+    tried, done = (set(routines.steps(command_of(call.data))) for call in (failed, worked))
+    return not tried or bool(tried & done)
+
+
+def said_by(call):
+    """-> a call in a line: a shell's command, else the tool and the first line of its input."""
+    return command_of(call.data) or '%s %s' % (call.label, call.text.partition('\n')[0])
+
+
 def _does_something(call):
-    from .routines import LOOKING
-    from .lookback import program
     if call.label.lower() in SHELLS:
-        return program(command_of(call.data)) not in LOOKING
+        return program(command_of(call.data)) not in routines.LOOKING
     return call.label.lower() not in ('read', 'glob', 'grep', 'todowrite', 'ls')

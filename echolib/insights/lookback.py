@@ -181,12 +181,15 @@ class Lookback(object):
             out.sort(key=lambda f: wanted not in normalise(f.error))
         return out[:limit] if limit else out
 
-    def failure_at(self, shard, number):
-        """-> Failure of a document, with what came after; None when the document is no failed call any more."""
+    def failure_at(self, shard, number, same):
+        """-> Failure of a document, with what came after; None when the document is no failed call any more.
+
+        same(failed call, later call): says which calls of the kind did what it tried.
+        """
         row, event = self._event(shard, number)
         if event is None or event.kind != 'tool_result':
             return None
-        return self._failure(shard, row, number, event, self._call_of(shard, row[0], number, event.data.call_id))
+        return self._failure(shard, row, number, event, self._call_of(shard, row[0], number, event.data.call_id), same)
 
     def calls_between(self, shard, number, line):
         """-> the calls of a document's file between it and a later line, in order."""
@@ -199,7 +202,7 @@ class Lookback(object):
             out.append(event)
         return out
 
-    def _failure(self, shard, row, number, event, call):
+    def _failure(self, shard, row, number, event, call, same=None):
         fix = reply = None
         place = ''
         if call is not None:
@@ -211,7 +214,7 @@ class Lookback(object):
                     continue
                 if later.kind == 'reply':
                     replies.append(later.text)
-                elif later.kind == 'tool_call' and call_kind(later.label, later.data) == kind:
+                elif later.kind == 'tool_call' and call_kind(later.label, later.data) == kind and (same is None or same(call, later)):
                     waiting[later.id] = (found, later)
                 elif later.kind == 'tool_result' and later.data.call_id in waiting:
                     found, fixed = waiting[later.data.call_id]
