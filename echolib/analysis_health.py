@@ -19,7 +19,7 @@ Finding = namedtuple('Finding', 'code level count places')
 CHECKS = (
     Check('unparseable-lines', DAMAGE, 'lines that are no JSON object, cut or run together'),
     Check('schema-drift', DRIFT, 'records that can be read and are not understood'),
-    Check('empty-session', DAMAGE, 'a transcript without one readable record'),
+    Check('empty-session', DAMAGE, 'damaged lines, and not one readable record'),
     Check('no-user-prompt', NOTE, 'answers, and no prompt'),
     Check('no-assistant-response', NOTE, 'prompts, and no answer'),
     Check('multiple-session-ids', DAMAGE, 'rows of several sessions mixed, as no copy does'),
@@ -136,7 +136,7 @@ class Health(object):
 
     def findings(self, main, live=False):
         """-> list of Findings in the order of CHECKS. main: path of the main file; live: it may still be written to."""
-        if self.lines - self.bad <= 0:
+        if self.bad and self.lines <= self.bad:
             self.put('empty-session', main, 0)
         for ident, place in self.results.items():
             if ident not in self.calls:

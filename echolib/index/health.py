@@ -77,11 +77,11 @@ class Rows(object):
 def without_records(db, agent=None):
     """-> list of (agent, session id, path) of main files in which nothing could be read as a record.
 
-    Clients leave empty ones (2.0.77): those are no damage.
+    Clients leave empty ones (2.0.77), and conversations without a message: those are no damage.
     """
-    found = db.execute("select r.agent, f.sid, f.path, f.lines - f.parse_errors from files f join roots r on r.id = f.root join sessions s on s.id = f.session"
-                       " where f.role = 'main' and s.readable = 0 and f.size > 0 order by f.path").fetchall()
-    return [(who, sid, paths.restored(path)) for who, sid, path, left in found if agent in (None, who) and (left or 0) <= 0]
+    found = db.execute("select r.agent, f.sid, f.path from files f join roots r on r.id = f.root join sessions s on s.id = f.session"
+                       " where f.role = 'main' and s.readable = 0 and f.parse_errors > 0 order by f.path").fetchall()
+    return [(who, sid, paths.restored(path)) for who, sid, path in found if agent in (None, who)]
 
 
 def leaving(db, now, environ=os.environ):
