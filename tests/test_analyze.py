@@ -113,9 +113,10 @@ def test_all_sessions(home):
     worst = data['sessions'][0]
     assert (worst['corrections'], worst['retry_loops'], worst['test_fail_streak'], worst['redundant_reads'], worst['tool_errors']) == (3, 2, 3, 4, 7)
     assert len(json_of(home, analyze_session, '--all', '--limit', '1')['sessions']) == 1
+    assert json_of(home, analyze_session)['sessions'] == data['sessions']
 
 
-@pytest.mark.parametrize('argv', [(), ('--all', 'x'), ('--limit', 'x', 'y')])
+@pytest.mark.parametrize('argv', [('--all', 'x'), ('--limit', 'x', 'y'), ('x', 'y')])
 def test_wrong_arguments(home, argv):
     assert home.run(*argv, program=analyze_session).rc == 2
 

@@ -21,17 +21,16 @@ _COLUMNS = 'SESSION_ID MODIFIED TURNS CORRECTIONS INTERRUPTIONS TOOL_ERRORS RETR
 def command():
     """-> Command."""
     return opt.Command(
-        '', SUMMARY, (('ref', False, 'a session id (or its beginning) or a transcript file'),),
+        '', SUMMARY, (('ref', False, 'a session id (or its beginning) or a transcript file; without it as --all'),),
         (opt.option('--all', 'flag', False, 'list the newest sessions instead, most trouble first'),
          opt.limit(10, 'sessions of --all'),) + opt.SELECTION + opt.COMMON,
         ('SESSION', 'SESSION --format json', '--all --since 30d'), _run)
 
 
 def _run(args, out):
-    if args.all == bool(args.ref):
-        raise UsageError('a session is needed, or --all (not both); list sessions with: sd-recall.py sessions' if not args.all else
-                         'a session or --all, not both')
-    if args.all:
+    if args.all and args.ref:
+        raise UsageError('a session or --all, not both')
+    if not args.ref:
         return _all(args, out)
     target = _Target(args, out)
     try:
