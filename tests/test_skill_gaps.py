@@ -136,7 +136,7 @@ def test_another_command_of_the_program_is_no_remedy(tmp_path):
 
 def test_every_reference_leads_to_its_evidence(home):
     for one in findings(home):
-        assert len(set(e['session_id'] for e in one['evidence'])) == len(one['evidence']) == one['sessions']
+        assert len(one['evidence']) == one['count'] and len(set(e['session_id'] for e in one['evidence'])) == one['sessions']
         for place in one['evidence']:
             shown = home.run('show', place['ref'], '--tools', '--context', '0', '--format', 'json').json()
             told = ' '.join(str(item) for item in shown['items'])
@@ -253,6 +253,16 @@ def test_a_skill_that_nearly_covers_it_is_added_to(tmp_path):
     ask(home, 'propose', one['finding'], '--write', path, '--force')
     after = open(path, encoding='utf-8').read()
     assert after.startswith(before.rstrip('\n')) and PNPM[0] in after
+    # Another project's skill is none for this one.
+    os.rename(path, path + '.away')
+    put = skill(tmp_path / 'other' / '.claude' / 'skills', 'packages', 'Which package manager to use: pnpm, never npm.')
+    Story(home, 'elsewhere', 0, cwd=str(tmp_path / 'other'), folder='-other').user('hello').write()
+    (other,) = [f for f in findings(home) if 'pnpm' in f['quote']]
+    assert other['matched_skill'] is None and os.path.exists(put)
+    # A Chinese description is read by its characters.
+    skill(skills, 'tests', '说明测试文件怎么写，哪些测试文件不能改动')
+    (chinese,) = [f for f in findings(home) if '测试文件' in f['quote']]
+    assert (chinese['matched_skill']['name'], chinese['matched_skill']['confidence']) == ('tests', 'high')
     # Where no skill speaks of it, there is none to add to.
     assert [f for f in findings(home) if f['kind'] == 'error'][0]['matched_skill'] is None
 

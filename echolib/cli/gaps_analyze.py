@@ -10,7 +10,7 @@ LEAST = opt.option('--min-occurrences --min-sessions', 'int', LEAST_SESSIONS,
                    'a finding must lie in so many different sessions (at least 2; default %d)' % LEAST_SESSIONS, 'N')
 SKILLS_DIR = opt.option('--skills-dir', 'list', None, 'a further folder of skills (repeatable)', 'DIR')
 COLUMNS = 'FINDING KIND COUNT SESSIONS FIRST LAST QUOTE REFS SKILL CONFIDENCE SKILL_PATH'.split()
-_BUDGET, _MOST = 6600, 10
+_BUDGET, _MOST, _PLACES = 6600, 10, 50
 _WHAT = {'error': 'error that comes back', 'correction': 'repeated correction', 'retry': 'retry loop', 'tool': 'tool that fails often', 'sequence': 'commands run by hand',
          'prompt': 'long prompt typed again'}
 
@@ -38,9 +38,10 @@ class Found(object):
         self.extensions = installed(set(row.project for row in view.rows if row.project), view.args.skills_dir)
 
     def match(self, found):
-        """-> Match or None."""
+        """-> Match or None; another project's skill covers nothing here."""
         from ..insights.skill_match import match
-        return match(found, self.extensions)
+        projects = set(self.view.harvest.rows[session].project for session in found.sessions)
+        return match(found, [one for one in self.extensions if not one.project or one.project in projects])
 
     def remedy(self, found):
         """-> dict of what came after an error: between (list), worked, ref; None where nothing worked, or for other kinds."""
@@ -62,7 +63,7 @@ def as_json(found, view, one, rich=True):
     first, last = span(one)
     best = found.match(one)
     out = {'finding': name_of(one), 'kind': one.kind, 'count': one.count, 'sessions': len(one.sessions), 'first': iso(first), 'last': iso(last),
-           'quote': view.clean(one.quote), 'evidence': [view.place(place) for place in spaced(one, 10)],
+           'quote': view.clean(one.quote), 'evidence': [view.place(place) for place in one.places[:_PLACES]],
            'matched_skill': None if best is None else {'name': best.extension.name, 'path': best.extension.path, 'confidence': best.confidence,
                                                        'shared_words': best.shared}}
     if one.kind == 'error':
