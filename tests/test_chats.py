@@ -384,3 +384,10 @@ def test_damaged_imports_are_counted(home):
     stats = run_script('sd-recall', 'stats', '--agent', 'universal', '--format', 'json', home=home).json()
     assert (stats['user_prompts'], stats['parse_errors'], stats['unknown_records']) == (3, 2, 1)
     assert run_script('chat-profiles', 'profile', row['session_id'], home=home).rc == 0
+
+
+def test_names_of_files_in_any_locale(home):
+    path = lay(home, '吃货/聊天 记录.txt', QQ)
+    got = run_script('chat-profiles', 'import', path, '--name', '我的群', home=home, LC_ALL='C', LANG='C')
+    assert got.rc == 0 and got.out.startswith('我的群: 3 messages'), got
+    assert run_script('chat-profiles', 'profile', path, '--format', 'json', home=home, LC_ALL='C', LANG='C').json()['messages'] == 3

@@ -29,6 +29,16 @@ def data_dir(environ=os.environ):
     return os.path.join(base, '.claude', '.session-digger') if base and os.path.isdir(base) else None
 
 
+def typed(word):
+    """-> the absolute path of one that a person typed, as system calls take it where Python believes the system to be ASCII
+    (3.6 with LC_ALL=C)."""
+    try:
+        os.fsencode(word)
+    except UnicodeEncodeError:
+        word = os.fsdecode(word.encode('utf-8', 'surrogateescape'))
+    return os.path.abspath(os.path.expanduser(word))
+
+
 def project_key(path):
     """The folder name under which Claude Code keeps the sessions of a directory: every UTF-16 unit outside A-Za-z0-9
     becomes one dash; names over 200 characters are cut there (a hash follows that is not ours to compute)."""

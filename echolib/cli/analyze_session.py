@@ -3,7 +3,7 @@ import os
 
 from .. import analysis, pricing
 from ..analysis_session import read
-from ..base import clock
+from ..base import clock, paths
 from ..base import text as texts
 from ..base.errors import EchoError, UsageError
 from ..index.catalog import session_keys
@@ -58,7 +58,7 @@ class _Target(object):
                 self.sid, self.agent, self.sources = row.sid, row.agent, self.asked.catalog.sources(row)
                 self.project, self.title = row.project, row.title or row.first_prompt
             except EchoError:
-                path = os.path.abspath(os.path.expanduser(args.ref))
+                path = paths.typed(args.ref)
                 if not os.path.exists(path):
                     raise
                 from ..adapters import lookup
@@ -70,7 +70,6 @@ class _Target(object):
         self.short = self.asked.catalog.short_id(self.sid) if self.project else self.sid
         self.chains = set(source.chain for source in self.sources if source.role != 'main')
         self.reading = read(self.agent, self.sources)
-        from ..base import paths
         self.table = pricing.load(paths.data_dir())
 
     def cost(self, fact):

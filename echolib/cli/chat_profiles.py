@@ -1,7 +1,7 @@
 """chat-profiles.py: who says what in conversations between people, and such conversations as sessions that search finds."""
 import os
 
-from ..base import clock
+from ..base import clock, paths
 from ..base import text as texts
 from ..base.errors import EchoError, IndexUnusable
 from . import options as opt
@@ -26,7 +26,7 @@ def profile():
 
 
 def _path(word):
-    return os.path.abspath(os.path.expanduser(word))
+    return paths.typed(word)
 
 
 def _chats(word, zone):
@@ -275,7 +275,6 @@ def _remove(args, out):
 
 def _forget(out):
     """Take the text of what is gone out of the index, where there is one."""
-    from ..base import paths
     from ..index import build, upkeep
     from ..index.store import Store
     store = Store(paths.data_dir(), out.note)

@@ -60,7 +60,7 @@ def _run(args, out):
 
 def _target(args, session, form):
     """-> the path to write; EchoError where there must not be written."""
-    path = os.path.abspath(os.path.expanduser(args.output))
+    path = paths.typed(args.output)
     if os.path.isdir(path):
         path = os.path.join(path, file_name(session.row.agent, session.row.sid, form))
     folder = os.path.dirname(path)

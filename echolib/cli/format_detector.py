@@ -2,6 +2,7 @@
 import json
 import os
 
+from ..base import paths
 from ..base import text as texts
 from ..base.errors import EchoError, UsageError
 from . import options as opt
@@ -33,7 +34,7 @@ def _run(args, out):
         raise UsageError('which file or folder? Give a path, such as ~/.claude (help: format-detector.py --help)')
     found, left, wrong = [], [], []
     for path in args.path:
-        path = os.path.abspath(os.path.expanduser(path))
+        path = paths.typed(path)
         listed = formats.files(path, args.limit) if os.path.isdir(path) else (path,)
         for number, one in enumerate(listed):
             if args.limit and number == args.limit:

@@ -1,6 +1,7 @@
 """skill-gap-finder.py propose."""
 import os
 
+from ..base import paths
 from ..base import text as texts
 from ..base.errors import EchoError, UnknownReference
 from ..base.files import open_regular
@@ -82,7 +83,7 @@ def _told(view, found, one):
 def _write(args, view, text, name, add):
     """Write the proposal; -> its path. EchoError where there must not be written."""
     from .export import is_agents, write
-    path = os.path.abspath(os.path.expanduser(args.write))
+    path = paths.typed(args.write)
     if is_agents(view.asked.catalog.db, os.path.realpath(path if os.path.isdir(path) else os.path.dirname(path))):
         raise EchoError('%s lies among transcripts, which are only read here; choose another folder' % text_path(path))
     if os.path.isdir(path):

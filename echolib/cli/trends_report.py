@@ -1,7 +1,7 @@
 """trend-engine.py report."""
 import os
 
-from ..base import clock
+from ..base import clock, paths
 from ..base.errors import EchoError, UsageError
 from . import options as opt
 from .common import amount, dump, text_path, when
@@ -88,7 +88,7 @@ def _run(args, out):
 
 def _target(given, force, db):
     """-> the path to write; EchoError where there must not be written."""
-    path = os.path.abspath(os.path.expanduser(given))
+    path = paths.typed(given)
     if os.path.isdir(path):
         path = os.path.join(path, 'session-report.html')
     folder = os.path.dirname(path)
