@@ -114,7 +114,7 @@ def test_wrong_arguments(name, places, home):
     for wrong in (['--nonsense'], ['--format', 'yaml']):
         got = run_script(script, *(words + wrong), home=home)
         assert got.rc == 2 and got.out == '' and got.err.startswith('session-digger: ') and 'Traceback' not in got.err, got
-    needs = [place for place, needed, _ in COMMANDS[name].places if needed]
+    needs = [place for place, needed, _ in COMMANDS[name].places if needed is True]
     if needs:
         got = run_script(script, *words[:1], home=home)
         assert got.rc == 2 and needs[0].upper() in got.err.upper(), got
