@@ -57,6 +57,18 @@ def check_sessions(adapter, wanted):
     assert sorted(files) == sorted(wanted['files'])
 
 
+def check_odd_files(adapter, source):
+    """What is called like a session and is no file that can be read is none: a folder, a pipe, a link to nowhere."""
+    before = set(sessions(adapter))
+    folder, name = os.path.split(source.path)
+    end = name.partition('.')[2]
+    os.makedirs(os.path.join(folder, 'T-folder.' + end))
+    os.symlink(os.path.join(folder, 'nowhere'), os.path.join(folder, 'T-link.' + end))
+    if hasattr(os, 'mkfifo'):
+        os.mkfifo(os.path.join(folder, 'T-pipe.' + end))
+    assert set(sessions(adapter)) == before
+
+
 def found_again(adapter, source):
     """Check that each event with text is what events_at() gives for its place (turn, response and the call that a result
     without an id answers apart); return how many there were."""

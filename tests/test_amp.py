@@ -74,6 +74,10 @@ def test_directories(uri, path):
     assert amp_parse._path(uri) == path
 
 
+def test_odd_files(home):
+    talking.check_odd_files(amp, source_of(THREAD))
+
+
 def test_roots_and_detection(home):
     assert amp.roots() == [os.path.join(home, '.local', 'share', 'amp')]
     assert amp.roots({'AMP_DATA_DIR': '/x'}) == ['/x'] and amp.roots({'XDG_DATA_HOME': '/d'}) == ['/d/amp']

@@ -112,6 +112,10 @@ def test_runs(shutdowns, counted):
     assert ends(*shutdowns) == counted
 
 
+def test_odd_files(home):
+    talking.check_odd_files(copilot, source_of(CRASHED))
+
+
 def test_roots_and_detection(home):
     assert copilot.roots() == [os.path.join(home, '.copilot')]
     assert copilot.roots({'COPILOT_HOME': '/x/y'}) == ['/x/y']

@@ -145,6 +145,10 @@ def test_the_directory_of_a_transcript(home, tmp_path, monkeypatch):
     assert session.folder == '-' + key
 
 
+def test_odd_files(home):
+    talking.check_odd_files(cursor, talking.sessions(cursor)[TEXT].sources[0])
+
+
 def test_roots_and_detection(home, monkeypatch):
     assert cursor.roots() == [os.path.join(home, '.cursor'), os.path.dirname(os.path.dirname(os.path.join(home, EDITOR)))]
     mac = os.path.join(home, 'Library', 'Application Support')

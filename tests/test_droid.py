@@ -65,6 +65,10 @@ def test_reminders_are_no_prompt(home):
     assert not [event for event in talking.every(droid) if event.kind == 'prompt' and 'bandicoot' in event.text]
 
 
+def test_odd_files(home):
+    talking.check_odd_files(droid, source_of(SESSION))
+
+
 def test_roots_and_detection(home):
     assert droid.roots() == [os.path.join(home, '.factory')]
     assert talking.sessions(droid)[SESSION].folder == '-home-ann-shop' and talking.sessions(droid)[OLD].folder == ''

@@ -121,6 +121,10 @@ def test_times(home):
     assert old['first'] == clock.zone().to_utc(2025, 10, 1, 9, 0, 1) + 500
 
 
+def test_odd_files(home):
+    talking.check_odd_files(hermes, source_of(FILE))
+
+
 def test_roots_and_detection(home):
     assert hermes.roots() == [os.path.join(home, '.hermes')] and hermes.roots({'HERMES_HOME': '/x'}) == ['/x']
     assert registry.detect('/x/.hermes/state.db') is hermes and not hermes.owns('/x/state.db')

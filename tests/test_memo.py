@@ -7,7 +7,7 @@ import sqlite3
 import pytest
 
 from helpers import FIXTURES
-from echolib.adapters import dim, dim_db, opencode, opencode_db, registry, trae_chats, trae_cn, zcode, zcode_db
+from echolib.adapters import cursor, cursor_db, dim, dim_db, hermes, hermes_db, opencode, opencode_db, registry, trae_chats, trae_cn, zcode, zcode_db
 from echolib.base import memo, sqlite_ro
 
 
@@ -30,6 +30,9 @@ STORES = {
     'zcode': (zcode, zcode_db, zcode.DB, fixture_script('zcode'), "update session set time_updated = %d where rowid = 1" % (T0 + 5)),
     'dim': (dim, dim_db, dim.DB, fixture_script('dim'), "update sessions set title = 'other' where rowid = 1"),
     'opencode': (opencode, opencode_db, 'opencode.db', fixture_script('opencode'), "update session set title = 'other' where rowid = 1"),
+    'cursor': (cursor, cursor_db, 'globalStorage/state.vscdb', fixture_script('cursor'),
+               "insert into cursorDiskKV values ('bubbleId:c0de0003-0000-4000-8000-000000000003:b8', '{}')"),
+    'hermes': (hermes, hermes_db, hermes.DB, fixture_script('hermes'), "update sessions set title = 'other' where rowid = 1"),
     'trae_cn': (trae_cn, trae_chats, 'workspaceStorage/w1/state.vscdb', TABLE + chats(T0), chats(T0, T0 + 1000)),
 }
 

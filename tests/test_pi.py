@@ -83,6 +83,10 @@ def test_what_is_said_of_the_session(home):
     assert profile['foreign'] is True and talking.sessions(pi)[BRANCH].folder == '-home-ann-shop'
 
 
+def test_odd_files(home):
+    talking.check_odd_files(pi, source_of(TREE))
+
+
 def test_roots_and_detection(home, tmp_path):
     names = [os.path.join(home, name, 'agent') for name in ('.pi', '.omp', '.prime')]
     assert pi.roots() == names

@@ -6,7 +6,7 @@ times, models or tokens: they are read for sessions that the database does not h
 """
 import os
 
-from . import Session, Source, Store
+from . import Session, Source, Store, registry
 from .plain import (  # noqa: F401
     billed, branches, grouped, inherited, is_missing, listing, side_files, spill_path, spill_text, stamp)
 
@@ -44,6 +44,17 @@ def roots(environ=os.environ):
     return [os.path.join(home, '.cursor'), config]
 
 
+def entries(path):
+    """-> list of (chat, size, mtime_ns) of a database (see cursor_db.asked), asked when it changed. Raises
+    sqlite_ro.Unreadable."""
+    from ..base import memo, paths
+
+    def ask():
+        from .cursor_db import asked
+        return asked(path)
+    return memo.kept(NAME, registry.version(NAME), paths.database_files(path), ask)
+
+
 def _is_inside(path):
     """True for the path of a chat in the editor's database."""
     return os.path.basename(os.path.dirname(path)) == DB
@@ -64,7 +75,6 @@ def scan(root, problems):
         return
     path = os.path.join(root, _DB)
     if os.path.isfile(path):
-        from .cursor_db import entries
         from .inside import quoted
         try:
             for sid, size, mtime in entries(path):
@@ -86,7 +96,6 @@ def _in_editor():
     for root in roots():
         path = os.path.join(root, _DB)
         if os.path.isfile(path):
-            from .cursor_db import entries
             try:
                 found.update(sid for sid, size, _ in entries(path) if size > 1)
             except OSError:

@@ -17,16 +17,12 @@ from .values import decoded, first, inner, word
 _MESSAGE_BYTES = 3000
 _TABLE = 'cursorDiskKV'
 _HEAD, _BUBBLE = 'composerData:', 'bubbleId:'
-_counted = {}       # path -> (state of the database, list of entries)
 
 
-def entries(path):
+def asked(path):
     """-> list of (chat, size, mtime_ns) of a database, the latter two standing for the rows of a chat: they change
     whenever one is written (a row that is written again gets a new number). size is 1 for a chat whose messages, if any,
     lie in its first row. Raises sqlite_ro.Unreadable."""
-    mark = sqlite_ro.state(path)
-    if path in _counted and _counted[path][0] == mark:
-        return _counted[path][1]
     found = {}
     with sqlite_ro.held(path) as db:
         if set(('key', 'value')) <= set(sqlite_ro.columns(db, _TABLE)):
@@ -41,9 +37,7 @@ def entries(path):
                 have = found.setdefault(sid, [1, 0])
                 have[0] += _MESSAGE_BYTES * number
                 have[1] += int(total)
-    rows = [(sid, size, mtime) for sid, (size, mtime) in sorted(found.items()) if type(sid) is str and sid]
-    _counted[path] = (mark, rows)
-    return rows
+    return [(sid, size, mtime) for sid, (size, mtime) in sorted(found.items()) if type(sid) is str and sid]
 
 
 def _value(db, key):

@@ -7,6 +7,7 @@ import os
 from collections import namedtuple
 
 from . import Session, Source, Store, registry
+from .plain import listing as _listing
 
 NAME = 'dim'
 # Cards do; what lies inside another file says for itself that it does not (see read).
@@ -50,18 +51,6 @@ def owns(path):
     """True for a path that looks like one of Dim's, by its name and place."""
     kind, parts = kind_of(path), path.replace('\\', '/').split('/')
     return kind == 'db' or kind != '' and any(a == '.dim' and b == 'memory' for a, b in zip(parts, parts[1:]))
-
-
-def _listing(path, problems):
-    """-> entries of a folder, by name; [] when it is not there, and a problem when it cannot be listed."""
-    try:
-        with os.scandir(path) as found:
-            return sorted(found, key=lambda entry: entry.name)
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    except OSError as error:
-        problems.append((path, error.strerror or str(error)))
-        return []
 
 
 def entries(path):

@@ -5,7 +5,7 @@
 """
 import os
 
-from . import Session, Source, Store
+from . import Session, Source, Store, registry
 from .plain import (  # noqa: F401
     billed, branches, folders, grouped, inherited, is_missing, listing, side_files, spill_path, spill_text, stamp)
 
@@ -33,6 +33,17 @@ def roots(environ=os.environ):
     return folders(environ, 'HERMES_HOME', os.path.join(home, '.hermes') if home else '')
 
 
+def entries(path):
+    """-> list of (session, size, mtime_ns) of a database (see hermes_db.asked), asked when it changed. Raises
+    sqlite_ro.Unreadable."""
+    from ..base import memo, paths
+
+    def ask():
+        from .hermes_db import asked
+        return asked(path)
+    return memo.kept(NAME, registry.version(NAME), paths.database_files(path), ask)
+
+
 def _is_inside(path):
     """True for the path of a session in a database."""
     return os.path.basename(os.path.dirname(path)) == DB
@@ -55,7 +66,6 @@ def scan(root, problems):
         known = set()
         path = os.path.join(home, DB)
         if os.path.isfile(path):
-            from .hermes_db import entries
             from .inside import quoted
             try:
                 for sid, size, mtime in entries(path):

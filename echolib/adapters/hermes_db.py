@@ -30,7 +30,7 @@ def _have(db, path):
     return have
 
 
-def entries(path):
+def asked(path):
     """-> list of (session, size, mtime_ns) of the sessions with messages, the latter two standing for a session's rows: they
     change whenever one is added or the session's own row changes. Raises sqlite_ro.Unreadable."""
     with sqlite_ro.held(path) as db:

@@ -9,6 +9,7 @@ from collections import namedtuple
 
 from ..base.files import open_regular
 from . import Session, Source, Store, registry
+from .plain import listing
 
 NAME = 'opencode'
 GROWS = False
@@ -65,18 +66,6 @@ def owns(path):
     if is_database(parts[-1]) or len(parts) > 1 and is_database(parts[-2]):
         return True
     return parts[-1].startswith('ses_') and parts[-1].endswith('.json') and parts[-4:-2] == ['storage', 'session']
-
-
-def listing(path, problems):
-    """-> entries of a folder, by name; [] when it is not there, and a problem when it cannot be listed."""
-    try:
-        with os.scandir(path) as found:
-            return sorted(found, key=lambda entry: entry.name)
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    except OSError as error:
-        problems.append((path, error.strerror or str(error)))
-        return []
 
 
 def in_database(path):

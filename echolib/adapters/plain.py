@@ -1,5 +1,6 @@
 """What most adapters answer in the same way: sessions of one file each, nothing spilled, no ledger, no branches."""
 import os
+from stat import S_ISREG
 
 from . import Session, Source
 
@@ -28,12 +29,14 @@ def is_missing(root, problems):
 
 
 def stamp(path, *beside):
-    """-> (size, mtime_ns) of a file together with those beside it that are there; None when it is gone itself."""
+    """-> (size, mtime_ns) of a file together with those beside it that are there; None when it is gone, or no file, itself."""
     size = mtime = 0
     for one in (path,) + beside:
         try:
             stat = os.stat(one)
         except (OSError, ValueError):
+            stat = None
+        if stat is None or not S_ISREG(stat.st_mode):
             if one == path:
                 return None
             # What may lie beside it need not.

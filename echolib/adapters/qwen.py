@@ -8,6 +8,7 @@ import os
 
 from ..base.files import open_regular
 from . import Session, Source, Store
+from .plain import listing as _listing
 
 NAME = 'qwen'
 GROWS = True
@@ -64,18 +65,6 @@ def owns(path):
     except OSError:
         return False
     return False
-
-
-def _listing(path, problems):
-    """-> entries of a folder, by name; [] when it is not there, and a problem when it cannot be listed."""
-    try:
-        with os.scandir(path) as found:
-            return sorted(found, key=lambda entry: entry.name)
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    except OSError as error:
-        problems.append((path, error.strerror or str(error)))
-        return []
 
 
 def _row(entry, *more):

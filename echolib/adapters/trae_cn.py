@@ -9,6 +9,7 @@ from collections import namedtuple
 
 from ..base.files import open_regular
 from . import Session, Source, Store, registry
+from .plain import listing as _listing
 
 NAME = 'trae_cn'
 # Cards and rollouts do; a chat says for itself that it does not (see read).
@@ -75,18 +76,6 @@ def kind_of(path):
     if _DB_NAME in parts[-2:]:
         return 'chat'
     return 'rollout' if parts[-1].startswith('rollout-') else ''
-
-
-def _listing(path, problems):
-    """-> entries of a folder, by name; [] when it is not there, and a problem when it cannot be listed."""
-    try:
-        with os.scandir(path) as found:
-            return sorted(found, key=lambda entry: entry.name)
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    except OSError as error:
-        problems.append((path, error.strerror or str(error)))
-        return []
 
 
 def scan(root, problems):

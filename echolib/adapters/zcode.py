@@ -10,6 +10,7 @@ import os
 from collections import namedtuple
 
 from . import Session, Source, Store, registry
+from .plain import listing as _listing
 
 NAME = 'zcode'
 GROWS = False
@@ -79,18 +80,6 @@ def _is_ledger(path):
             return bool(sqlite_ro.columns(db, 'model_usage') and sqlite_ro.columns(db, 'session'))
     except OSError:
         return False
-
-
-def _listing(path, problems):
-    """-> entries of a folder, by name; [] when it is not there, and a problem when it cannot be listed."""
-    try:
-        with os.scandir(path) as found:
-            return sorted(found, key=lambda entry: entry.name)
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    except OSError as error:
-        problems.append((path, error.strerror or str(error)))
-        return []
 
 
 def _file(path):
