@@ -53,6 +53,9 @@ def test_what_is_said_of_the_thread(home):
     profile = folding.numbers(amp, talking.sessions(amp)[THREAD])[2]
     assert [profile.get(name) for name in ('branch', 'version', 'first')] == ['main', '0.0.17', 1772355600000]
 
+    # Older threads have the time of their beginning, and of the ledger's rows.
+    assert [folding.numbers(amp, talking.sessions(amp)[OLD])[2][name] for name in ('first', 'last')] == [1750000000000, 1750000001000]
+
 
 def test_results(home):
     assert [(event.label, event.text) for event in folding.events(amp, source_of(THREAD)) if event.kind == 'tool_result'] == [

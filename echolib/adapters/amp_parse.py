@@ -24,7 +24,8 @@ class Parser(Talk):
         if offset == 1:
             return self._about(data)
         number = data.get('messageId')
-        self.at(line, offset, length, '%s/%s' % (self.session, number if type(number) in (int, str) else 'm%d' % offset), self._time(data))
+        self.at(line, offset, length, '%s/%s' % (self.session, number if type(number) in (int, str) else 'm%d' % offset))
+        self.time = self._time(data)
         role = word(data.get('role'))
         if role == 'user':
             self._user(data)
@@ -37,11 +38,13 @@ class Parser(Talk):
         return self.out
 
     def _time(self, data):
-        for value in (inner(data, 'meta').get('sentAt'), inner(data, 'usage').get('timestamp')):
+        rows = self.ledger.get(data.get('messageId'), ()) if type(data.get('messageId')) in (int, str) else ()
+        for value in [inner(data, 'meta').get('sentAt'), inner(data, 'usage').get('timestamp')] + [row.get('timestamp') for row in rows]:
             found = parse_time(value)
             if found is not None:
                 return found
-        return None
+        # The first prompt of a thread begins it.
+        return parse_time(self.thread.get('created')) if self.offset == 2 else None
 
     def _about(self, data):
         self.at(1, 1, 0, self.session, parse_time(data.get('created')))

@@ -10,7 +10,7 @@ from ..base.files import open_regular
 from ..events import ATTACHMENT
 from ..records import Record, read_at, read_records
 from .folder_names import directory_of
-from .talk import Talk, pieces
+from .talk import Talk, at_place, pieces
 from .values import blocks, inner, word
 
 # Rows that only say that a turn ended.
@@ -140,5 +140,5 @@ def events_at(source, offset, length):
     coverage = Coverage(source.path)
     parser = Transcript(source, coverage, {})
     if source.path.endswith('.txt'):
-        return [event for record in _text_rows(source.path, coverage) if record.offset == offset for event in parser.events(record)]
+        return at_place(parser, [record.data for record in _text_rows(source.path, coverage)], offset)
     return [event for data in read_at(source.path, offset, length) for event in parser.events(Record(data, 0, offset, length))]

@@ -169,11 +169,10 @@ def read(source, coverage, state):
 
 
 def events_at(source, offset):
-    """See dsh.events_at."""
+    """See dsh.events_at. (Results name calls by short ids, which the events before tell.)"""
     parser = Parser(source, Coverage(source.path), {})
     for record in records(source.path, Coverage(source.path)):
+        found = parser.events(record)
         if record.offset == offset:
-            return parser.events(record)
-        if record.type == 'session':
-            parser.events(record)
+            return found
     return []

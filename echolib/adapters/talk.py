@@ -140,7 +140,10 @@ class Talk(object):
 
 class CopiedTalk(Talk):
     """A Talk of an agent whose forks repeat records: a short id of a call ("call_0"), which may come again, is told by the record
-    of its call, whose identity copies keep. More in `state`: opened ({short id: identity})."""
+    of its call, whose identity copies keep. More in `state`: opened ({short id: identity}). lost: True once a short id was
+    met whose call was not."""
+
+    lost = False
 
     def call(self, piece, key=None):
         """Append a call of a tool; -> its identity."""
@@ -150,7 +153,9 @@ class CopiedTalk(Talk):
 
     def scoped(self, call):
         """-> the identity of a call by its id."""
-        return self.state.get('opened', {}).get(call) or Talk.scoped(self, call)
+        found = self.state.get('opened', {}).get(call)
+        self.lost = self.lost or found is None and len(call) < _LONG
+        return found or Talk.scoped(self, call)
 
     def result(self, piece):
         """Append the result of a call."""
@@ -170,9 +175,18 @@ def read_lines(parser, source, coverage, offset, line):
 
 
 def at_line(make, source, offset, length):
-    """-> list of events of the one line at `offset`. make(source, coverage, state) -> a parser."""
+    """-> list of events of the one line at `offset`. make(source, coverage, state) -> a parser. Where that holds the result of a
+    call that only the lines before it tell, those are gone through as well."""
     parser = make(source, Coverage(source.path), {})
-    return [event for data in read_at(source.path, offset, length) for event in parser.events(Record(data, 0, offset, length))]
+    found = [event for data in read_at(source.path, offset, length) for event in parser.events(Record(data, 0, offset, length))]
+    if getattr(parser, 'lost', False):
+        parser = make(source, Coverage(source.path), {})
+        for record in read_records(source.path):
+            if record.offset >= offset:
+                break
+            parser.events(record)
+        found = [event for data in read_at(source.path, offset, length) for event in parser.events(Record(data, 0, offset, length))]
+    return found
 
 
 def document(path, coverage):
@@ -210,6 +224,9 @@ def read_list(parser, rows, coverage):
 
 
 def at_place(parser, rows, offset):
-    """-> list of events of the object at one place of a list (see read_list)."""
-    row = rows[offset - 1] if 0 < offset <= len(rows) else None
-    return parser.events(Record(row, offset, offset, 0)) if type(row) is dict else []
+    """-> list of events of the object at one place of a list (see read_list). Those before it are gone through as well: results
+    may name no call, and the list had to be read whole anyway."""
+    found = []
+    for number, row in enumerate(rows[:max(0, offset)], 1):
+        found = parser.events(Record(row, number, number, 0)) if type(row) is dict else []
+    return found if 0 < offset <= len(rows) else []
