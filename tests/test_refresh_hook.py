@@ -181,3 +181,17 @@ def test_no_wait_leaves_it_to_the_one_at_work():
 @pytest.mark.parametrize('event', EVENTS)
 def test_documented(event):
     assert 'SESSION_DIGGER_HOOKS=0' in read('README.md') and event in read('references/architecture.md')
+
+
+def test_keeps_what_the_clean_up_takes():
+    """A transcript of 25 days, five before the client deletes it, lies in the archive after the session's end."""
+    home = home_with_a_session()
+    path = os.path.join(home, '.claude', 'projects', '-home-dev-app', small.SID + '.jsonl')
+    old = time.time() - 25 * 86400
+    os.utime(path, (old, old))
+    assert fire('SessionEnd', home).rc == 0 and indexed(home) == 1
+    archive, deadline, found = os.path.join(environment(home)['SESSION_DIGGER_DATA_DIR'], 'archive'), time.time() + 20, []
+    while not found and time.time() < deadline:
+        found = [name for _, _, names in os.walk(archive) for name in names if name.endswith('.gz')]
+        time.sleep(0.05)
+    assert found == [small.SID + '.jsonl.gz']
