@@ -21,7 +21,8 @@ FENCE = 'recalled-history'
 # Seconds a command may take on a home of a few hundred kB before it counts as hanging.
 PATIENCE = 30
 DATABASES = {'zcode': '.zcode/cli/db/db.sqlite', 'opencode': '.local/share/opencode/opencode.db', 'dim': '.dim/dim.db',
-             'workbuddy': '.workbuddy/workbuddy.db'}
+             'workbuddy': '.workbuddy/workbuddy.db', 'cursor': '.config/Cursor/User/globalStorage/state.vscdb',
+             'hermes': '.hermes/state.db'}
 
 
 class Finding(Exception):
