@@ -144,7 +144,7 @@ class Lines(object):
         fresh, read, output = (count(counters.get(name)) for name in ('cacheMissTokens', 'cacheHitTokens', 'totalCompletionTokens'))
         if not self.state.get('billed') and not parser.in_agent and fresh + read + output:
             # Running totals of the whole session are all that is left: one entry for all its calls.
-            event = reasonix_ledger.Bill(self.state.get('time'), self.state.get('model', ''), fresh, read, output, False,
+            event = reasonix_ledger.Bill(self.state.get('time'), self.state.get('model', ''), fresh, read, output, '',
                                          'reasonix/total/%s' % self.name)
             out.append(event.event(parser.where, -1))
         return out
