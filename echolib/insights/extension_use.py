@@ -4,7 +4,7 @@ from collections import namedtuple
 
 from .. import analysis
 from ..adapters.claude_extensions import BUILT_IN_AGENTS, server_of
-from .harvest import command_of
+from ..shell import command_of
 from .recurrence import LEAST_SESSIONS
 
 # extension: Extension or None where nothing of this name is installed; uses, errors: counts; sessions: row ids; places: Places

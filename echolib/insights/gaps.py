@@ -1,8 +1,9 @@
 """What recurs in the sessions and what there is against it: the findings of a skill gap, in order."""
 from collections import namedtuple
 
+from ..shell import command_of
 from . import asks, pains, recurrence, routines
-from .harvest import SHELLS, command_of
+from .harvest import SHELLS
 from .lookback import program
 
 # findings: in order; checks: errors left out because the client's own checks raised them; kinds: {kind of correction:

@@ -131,13 +131,3 @@ class Harvest(object):
             event = self.texts.event(place.file, offset, length, part)
             if event is not None:
                 yield place, event
-
-
-def command_of(given):
-    """-> the shell line of a call's input, '' when it has none."""
-    command = (given.get('command') or given.get('cmd')) if isinstance(given, dict) else None
-    if isinstance(command, list):
-        words = [str(word) for word in command]
-        # ['bash', '-lc', 'the line']
-        command = words[2] if len(words) == 3 and words[1].startswith('-') and words[1].endswith('c') else ' '.join(words)
-    return command if isinstance(command, str) else ''

@@ -9,6 +9,7 @@ from collections import namedtuple
 from ..index import schema
 from ..index.query import parse
 from ..index.search import TOOLS, Options
+from ..shell import command_of, read
 
 # One past failure. count: how often it happened in this form; fix: the next call of the same kind that worked, or None;
 # reply: what the model said between; place of the fix: '' same session, 'project' another session of the same project,
@@ -37,7 +38,7 @@ _FOLDS = (
     (re.compile(r'\d+(\.\d+)?'), 'N'),
     (re.compile(r'\s+'), ' '),
 )
-WRAPPERS = frozenset('sudo time timeout env nice nohup command exec xargs uv poetry pipenv npx bunx pnpm yarn npm run python python3 -m'.split())
+_MANAGERS = frozenset(('npm', 'pnpm', 'yarn', 'bun', 'uv', 'poetry', 'pipenv'))
 
 
 def normalise(text):
@@ -51,10 +52,8 @@ def normalise(text):
 def call_kind(name, given):
     """-> what makes two tool calls the same kind: the tool, and its program (a shell's) or its file."""
     if isinstance(given, dict):
-        command = given.get('command') or given.get('cmd')
-        if isinstance(command, list):
-            command = ' '.join(str(c) for c in command)
-        if isinstance(command, str):
+        command = command_of(given)
+        if command:
             return name, program(command)
         for field in ('file_path', 'notebook_path', 'path', 'target_file', 'url', 'skill', 'subagent_type'):
             if isinstance(given.get(field), str):
@@ -63,14 +62,9 @@ def call_kind(name, given):
 
 
 def program(command):
-    """-> the program a shell line runs: what stands behind `cd x &&`, assignments and wrappers."""
-    last = [p for p in re.split(r'&&|;|\|\|', command) if p.strip() and not p.strip().startswith('cd ')]
-    words = (last[0] if last else command).split()
-    for at, word in enumerate(words):
-        if '=' in word.split('/')[0] and not word.startswith('-') or word in WRAPPERS or word.replace('.', '').isdigit():
-            continue
-        return word.rsplit('/', 1)[-1]
-    return words[0] if words else ''
+    """-> the program a shell line runs (see shell), of a package manager the script or verb: build of `npm run build`."""
+    head = read(command).head.split(' ')
+    return head[-1] if head[0] in _MANAGERS else head[0]
 
 
 class Lookback(object):

@@ -6,8 +6,9 @@ from collections import namedtuple
 
 from ..base import paths
 from ..index import schema
+from ..shell import command_of
 from . import asks, pains
-from .harvest import SHELLS, command_of
+from .harvest import SHELLS
 from .recurrence import finding, ranked
 from .routines import LOOKING, steps
 

@@ -3,7 +3,8 @@ import re
 
 from .. import analysis
 from ..base.fold import tokens
-from .harvest import SHELLS, command_of
+from ..shell import command_of
+from .harvest import SHELLS
 from .likeness import words
 from .lookback import call_kind, normalise, program
 from .recurrence import finding

@@ -2,9 +2,9 @@
 import re
 from math import log
 
-from .harvest import SHELLS, command_of
+from ..shell import command_of
+from .harvest import SHELLS
 from .likeness import words
-from .lookback import WRAPPERS
 from .recurrence import finding
 
 # Shell calls that are read, newest first.
@@ -14,6 +14,8 @@ SHORTEST, LONGEST = 3, 6
 # A sequence is told when chance alone (each project's steps in any order) brings one of its length as often in fewer than
 # one home of so many.
 HOMES = 50
+# Words in front of the program of a step.
+WRAPPERS = frozenset('sudo time timeout env nice nohup command exec xargs uv poetry pipenv npx bunx pnpm yarn npm run python python3 -m'.split())
 # Programs that only look around, or move things: no step of a routine.
 LOOKING = frozenset((
     'ls ll dir cat bat grep egrep rg ag find fd head tail less more sed awk cut sort uniq tr wc pwd echo printf which type file stat tree du df env '
