@@ -12,7 +12,7 @@ from echolib.base.clock import days_from_civil
 from echolib.events import SUMMED
 
 # Part of every fingerprint: raise it when a rule here or in pricing_names changes what a call costs.
-PRICING_VERSION = 1
+PRICING_VERSION = 2
 
 BUCKETS = ('input', 'output', 'cache_read', 'cache_write_5m', 'cache_write_1h')
 
@@ -20,7 +20,7 @@ _DATA_FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'data', 'p
 _DAY_MS = 86400000
 _FOREVER = float('inf')
 _WEEKDAYS = ('mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun')
-_MULTIPLIERS = ('fast_multiplier', 'us_multiplier', 'priority_multiplier')
+_MULTIPLIERS = ('fast_multiplier', 'us_multiplier', 'priority_multiplier', 'region_multiplier')
 _UNKNOWN = (None, (), (1, (), None))
 
 
@@ -135,7 +135,8 @@ class PriceTable:
 
         model: the name as logged, or None.  time_ms: UTC milliseconds; None = the newest plain rates.
         Buckets are integers that do not overlap.  speed, geo and tier are the logged `speed`, `inference_geo`
-        and `service_tier` (str or None); only 'fast', 'us' and 'priority' change a price. A tier of SUMMED says that the
+        and `service_tier` (str or None); only 'fast', 'us' and 'priority' change a price, and so does a region that
+        Bedrock's name of a Claude model begins with (`eu.anthropic.claude-...`). A tier of SUMMED says that the
         buckets are several calls' together, so that their prompts' lengths are unknown: the plain rates hold.
         """
         plan = self._plans.get((model, time_ms if time_ms is None else time_ms // _DAY_MS, speed, geo, tier))
@@ -169,7 +170,9 @@ class PriceTable:
             dated = prices.dated if day is not None else ()
             chosen = next((rate_set for first, end, rate_set in dated if first <= day < end), prices.plain)
             times, den = 1, 1
-            for name, applies in zip(_MULTIPLIERS, (speed == 'fast', geo == 'us', tier == 'priority')):
+            # A region in a cloud's name for the model, and one in the record, are one surcharge.
+            regional = geo != 'us' and model is not None and self._names.in_region(model)
+            for name, applies in zip(_MULTIPLIERS, (speed == 'fast', geo == 'us', tier == 'priority', regional)):
                 if applies and name in prices.multipliers:
                     times, den = times * prices.multipliers[name], den * 10**6
             plan = _scaled(chosen, day, times, den)

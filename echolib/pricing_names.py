@@ -11,6 +11,8 @@ _EFFORT = '(?:none|minimal|low|medium|high|xhigh|max)'
 _CONTEXT = re.compile(r'\s*(?:\[1m\]|\(%s\))$' % _EFFORT)
 _REGION = re.compile(r'^(?:us|eu|jp|au|apac|in|global|us-gov)\.')
 _VENDOR = re.compile(r'^(?:anthropic|openai|deepseek|qwen|moonshot|moonshotai|minimax|mistral|meta|xai|zai|google)\.')
+# Regions for which Bedrock takes more; `global.` and names without one cost the plain rate, of `us-gov.` it is not known.
+_DEARER = re.compile(r'(?:^|/)(?:us|eu|jp|au|apac)\.anthropic\.')
 _ROUTE = re.compile(r':(?:thinking|nitro)$')
 _VERTEX = re.compile(r'@(?:\d+|default)$')
 _BEDROCK = re.compile(r'-v\d+:\d+$')
@@ -106,6 +108,11 @@ class Names:
                 target, first_day = self._moving[spelling]
                 return self._models[target], first_day
         return None, None
+
+    def in_region(self, model):
+        """True for a logged name that says in which of Bedrock's dearer regions the model ran, and has no sheet of its own."""
+        return isinstance(model, str) and bool(_DEARER.search(model.lower())) and fold(model.strip()) not in self._models and fold(
+            model.strip().rsplit('/', 1)[-1]) not in self._models
 
     def replace(self, models):
         """Put a user's `models` (id -> sheet) over what is there.

@@ -249,6 +249,16 @@ COSTS = {
                        {'speed': 'standard', 'geo': 'not_available', 'tier': 'standard'}, 3050),
     'fast where there is none':
         ('claude-sonnet-4-5', '2026-02-01', (1000, 0, 0, 0, 0), {'speed': 'fast', 'geo': 'us'}, 3000),
+    # Bedrock's regions: x 1.1 for 4.5 and later
+    'region': ('us.anthropic.claude-sonnet-4-5-20250929-v1:0', '2026-02-01', (1000, 0, 0, 0, 0), {}, 3300),
+    'region in an ARN': ('arn:aws:bedrock:eu-west-1:123456789012:inference-profile/eu.anthropic.claude-haiku-4-5-20251001-v1:0',
+                         '2026-02-01', (1000, 0, 0, 0, 0), {}, 1100),
+    'region, above the tier': ('jp.anthropic.claude-sonnet-4-5-20250929-v1:0', '2026-02-01', (200001, 0, 0, 0, 0), {}, Fraction(13200066, 10)),
+    'region that costs no more': ('global.anthropic.claude-opus-4-6-v1', '2026-04-01', (1000, 0, 0, 0, 0), {}, 5000),
+    'no region': ('anthropic.claude-opus-4-6-v1', '2026-04-01', (1000, 0, 0, 0, 0), {}, 5000),
+    'region, before 4.5': ('us.anthropic.claude-sonnet-4-20250514-v1:0', '2026-02-01', (1000, 0, 0, 0, 0), {}, 3000),
+    'region of another maker': ('us.deepseek.v3.2', '2026-06-01', (1000, 0, 0, 0, 0), {}, 280),
+    'region twice said is one surcharge': ('us.anthropic.claude-opus-4-6-v1', '2026-04-01', (1000, 0, 0, 0, 0), {'geo': 'us'}, 5500),
     # gpt-5.5: 1000 x 5 x 2.5
     'priority': ('gpt-5.5', '2026-06-01', (1000, 0, 0, 0, 0), {'tier': 'priority'}, 12500),
     # above the tier: 272001 x 10 x 2.5
@@ -345,6 +355,8 @@ SHEETS = {
              {'input': 3.0, 'output': 15.0, 'cache_read': 0.3,
               'above_200k': {'input': 6.0, 'output': 22.5, 'cache_read': 0.6}},
              [(10000, 1000, 200000, 0, 0), (10000, 1000, 140000, 0, 0)], 0.2895),
+    # Flat, so no long-context rates: 1000000 x 3. By the built-in table the same call costs 6.00 (see below).
+    'R027': ('claude-sonnet-4-5-20250929', {'input': 3.0}, [(1000000, 0, 0, 0, 0)], 3.0),
     'R031': ('kimi-k3', {'input': 3.0, 'output': 15.0, 'cache_read': 0.3}, [(1000000, 0, 0, 0, 0)], 3.0),
 }
 
@@ -356,6 +368,14 @@ def test_the_sheets_of_the_cases(case, tmp_path):
     assert table.problem is None
     total = sum(table.cost(model, ms('2026-03-02'), *call).total for call in calls)
     assert pricing.usd(total) == dollars
+
+
+def test_a_long_prompt_shows_by_itself_that_the_long_context_was_on():
+    # 4.5 took more than 200,000 tokens only with the beta of 1M, whose calls are priced as a whole at the rates above.
+    for name in ('claude-sonnet-4-5-20250929', 'claude-sonnet-4-5-20250929[1m]'):
+        assert micros(name, '2026-03-02', (1000000, 0, 0, 0, 0)) == 6000000
+        # And with it on, a short prompt costs what it costs without.
+        assert micros(name, '2026-03-02', (200000, 0, 0, 0, 0)) == 600000
 
 
 def test_a_sheet_prices_every_spelling_of_its_model(tmp_path):
@@ -544,7 +564,7 @@ def test_importing_is_cheap_and_reads_nothing():
 
 # (PRICING_VERSION, as_of) -> digest of the data and of what the rules make of it.
 PINNED = {
-    (1, '2026-11-30'): 'd7887d334dff0da0',
+    (2, '2026-11-30'): '141113b2a0edb0b9',
 }
 DECORATIONS = ('%s', 'x/%s[1m]', '%s (high)', 'us.%s-v1:0', '%s@default', 'databricks-%s-maas', '%s:nitro', '%s:free',
                '%s-20260101-thinking-high', '%s-latest', '%s-max', '%s-x')

@@ -157,3 +157,20 @@ def test_zones_with_quarters():
     assert name(None, Call) == ('2026-03-01', '2026-03-01')
     Call.time += 1000
     assert name(None, Call) == ('2026-03-02', '2026-03-02')
+
+
+@slow
+def test_what_is_wrong_with_the_prices_of_the_user_is_said_in_a_line(tmp_path):
+    write(tmp_path, [user('a', 1, 0), answer([text('b')], 2, 1, tokens=(1000000, 0, 0, 0), model=HAIKU)])
+    data = tmp_path / 'data'
+    data.mkdir()
+    sheets = {'{': 'not a price table', '{"models": {"%s": {"input": "two", "output": 1}}}' % HAIKU: 'this entry is ignored',
+              '{"models": {"%s": {"input": 7, "output": 1}}}' % HAIKU: ''}
+    for sheet, problem in sorted(sheets.items()):
+        (data / 'pricing.json').write_text(sheet, encoding='utf-8')
+        for command in (('trend-engine', 'usage'), ('sd-recall', 'stats'), ('sd-recall', 'session-stats', SID)):
+            got = run_script(*(command + ('--format', 'json')), home=tmp_path, SESSION_DIGGER_DATA_DIR=data)
+            assert got.rc == 0 and len(got.err.splitlines()) == (1 if problem else 0) and problem in got.err, got
+            assert 'pricing.json' in got.err or not problem
+            keys = got.json()
+            assert keys.get('total', keys)['known_cost_usd'] == (1 if problem else 7), (command, sheet)

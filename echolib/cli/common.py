@@ -64,6 +64,14 @@ class Asked(object):
         return {'state': self.view.state, 'refreshed': bool(result is not None and not result.busy),
                 'read': result.indexed if result is not None else 0}
 
+    def prices(self):
+        """-> the PriceTable of the data folder; what could not be used of pricing.json is said."""
+        from ..pricing import load
+        table = load(self.view.store.folder)
+        if table.problem:
+            self.out.note(table.problem)
+        return table
+
     def close(self):
         """Let go of the databases."""
         for _, db, _ in self.view.shards:

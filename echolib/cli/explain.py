@@ -18,7 +18,6 @@ def command():
 def gather(asked, ref=None, read=False):
     """-> the JSON object of explain."""
     from ..index import accounting
-    from ..index.build import load_price
     catalog = asked.catalog
     row = catalog.resolve(ref).row if ref else None
     rows = [row] if row is not None else asked.counted()
@@ -27,7 +26,7 @@ def gather(asked, ref=None, read=False):
     except OSError as error:
         raise EchoError('cannot read %s: %s' % (text_path(error.filename or 'a transcript'), error.strerror or error))
     from ..analysis import shared_keys
-    total = shared_keys(catalog.tally(rows, asked.since, asked.until, load_price(asked.view.store.folder)))
+    total = shared_keys(catalog.tally(rows, asked.since, asked.until, asked.prices().cost))
     repeats = accounting.plus(got.lines, got.in_files, -1) if got.lines is not None else None
     sids = dict((r.id, r.sid) for r in rows)
     owners = [{'session_id': sids.get(number) or (catalog.row(number).sid if number is not None else None), 'calls': calls}

@@ -7,7 +7,6 @@ from .. import analysis_session
 from ..base import clock
 from ..base import text as texts
 from ..base.paths import restored
-from ..index.build import load_price
 from ..index.catalog import session_keys, tokens_unknown
 from ..insights import session_work
 from .common import amount, compact, dump, iso, money, when
@@ -28,7 +27,7 @@ def stats():
 def numbers(session):
     """-> the JSON object of session-stats."""
     row, asked = session.row, session.asked
-    price = load_price(asked.view.store.folder)
+    price = asked.prices().cost
     tally = json.loads(row.tally or '{}')
     own = session_keys(row, tally)
     whole = session_keys(row, asked.catalog.whole_tally(row, price))

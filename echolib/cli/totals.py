@@ -14,15 +14,14 @@ def command():
 
 def gather(asked):
     """-> the JSON object of stats."""
-    from ..index.build import load_price
     from ..index.catalog import grouped, totals
-    rows = asked.counted()
-    price = load_price(asked.view.store.folder) if asked.since is not None or asked.until is not None else None
+    rows, table = asked.counted(), asked.prices()
+    price = table.cost if asked.since is not None or asked.until is not None else None
     out = totals(asked.catalog, rows, asked.since, asked.until, price)
     bounds = (asked.since, asked.until, price)
     out['by_agent'] = grouped(asked.catalog, rows, lambda r: r.agent, *bounds)
     out['by_project'] = grouped(asked.catalog, rows, lambda r: r.project if r.readable == 1 and r.project else '(no project)', *bounds)
-    _canonical(out, asked.view.store.folder)
+    _canonical(out, table)
     machine = [r for r in rows if r.machine]
     share = totals(asked.catalog, machine, *bounds)
     out['machine'] = {'sessions': len(machine), 'tokens': share['tokens'], 'cost_usd': share['cost_usd']}
@@ -31,16 +30,13 @@ def gather(asked):
     folders, files = folders_and_files(asked.problems)
     out['unreadable_dirs'] = len(folders)
     out['unreadable'] = len(asked.catalog.unreadable()) + len(files)
-    from ..pricing import load
-    out['prices_as_of'] = load(asked.view.store.folder).as_of
+    out['prices_as_of'] = table.as_of
     out['index'] = asked.index_state()
     return out
 
 
-def _canonical(out, folder):
+def _canonical(out, table):
     """Name the model each spelling stands for, where the price table knows it."""
-    from ..pricing import load
-    table = load(folder)
     for model, row in out['by_model'].items():
         row['canonical'] = table.canonical(model) or model
 

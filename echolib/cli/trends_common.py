@@ -14,8 +14,6 @@ class Opened(object):
     """
 
     def __init__(self, args, out):
-        from ..index.build import load_price
-        from ..pricing import load
         self.args, self.out = args, out
         self.zone = clock.zone(getattr(args, 'tz', None))
         self.asked = Asked(args, out)
@@ -29,8 +27,8 @@ class Opened(object):
             self.rows = self.asked.counted()
             self.sessions = sum(1 for row in self.rows if row.readable == 1)
             self.clean = Cleaner(args)
-            self.price = load_price(self.asked.view.store.folder)
-            self.prices = load(self.asked.view.store.folder)
+            self.prices = self.asked.prices()
+            self.price = self.prices.cost
         except Exception:
             self.asked.close()
             raise
