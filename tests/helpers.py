@@ -2,12 +2,14 @@
 import ast
 import atexit
 import importlib
+import io
 import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 import pytest
 
@@ -159,3 +161,37 @@ def run_script(name, *args, home=None, cwd=None, stdin='', **env):
     else:
         command = [sys.executable, os.path.join(ROOT, 'scripts', name + '.py')]
     return run(command + [str(arg) for arg in args], home=home, cwd=cwd, stdin=stdin, **env)
+
+
+def call_script(name, *args, home=None, cwd=None, **env):
+    """Run the main of scripts/NAME.py in this process, in the environment that `run_script` gives it; a Result.
+
+    Ten times as fast; for questions in which the process itself is not what is tested.
+    """
+    main = importlib.import_module('echolib.cli.' + name.replace('-', '_')).main
+    kept, where, streams = dict(os.environ), os.getcwd(), (sys.stdout, sys.stderr)
+    out, err = [io.TextIOWrapper(io.BytesIO(), encoding='utf-8') for _ in range(2)]
+    try:
+        _enter(environment(home or scratch(), **env))
+        os.chdir(str(cwd or scratch()))
+        sys.stdout, sys.stderr = out, err
+        rc = main([str(arg) for arg in args])
+    except SystemExit as stop:
+        rc = stop.code or 0
+    finally:
+        sys.stdout, sys.stderr = streams
+        os.chdir(where)
+        _enter(kept)
+    texts = []
+    for stream in (out, err):
+        stream.flush()
+        texts.append(stream.buffer.getvalue().decode('utf-8', 'replace'))
+    return Result([name] + [str(arg) for arg in args], rc, *texts)
+
+
+def _enter(values):
+    """Make these the environment of this process."""
+    os.environ.clear()
+    os.environ.update(values)
+    if hasattr(time, 'tzset'):
+        time.tzset()

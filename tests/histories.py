@@ -52,6 +52,26 @@ def history(seed, days=90, projects=4, sessions=1.0, changes=(), alike=0.0, drif
     return Activity(rows, cells, clock.zone('UTC'))
 
 
+def bursts(seed, days=80, projects=4):
+    """-> Activity of another kind, without a change: busy and quiet times, sizes with a heavy tail, sessions over several days."""
+    rng = random.Random(seed)
+    rows, cells = [], []
+    for place in range(projects):
+        mix, at = rng.random(), 0.0
+        sizes = [rng.paretovariate(1.3) for _ in range(3)]
+        while True:
+            at += rng.expovariate(rng.choice((0.5, 2.0, 6.0)))
+            if at >= days:
+                break
+            row = Row(len(rows) + 1, '%08x-0001' % (seed * 99991 + len(rows)), '/srv/%d' % place, 'claude', 'main', '2.1.112', 0, '', '', 0, 1)
+            rows.append(row)
+            size = 0.3 * min(30.0, rng.paretovariate(1.5)) * rng.choice(sizes)
+            for later in range(1 if rng.random() < 0.8 else rng.randrange(2, 4)):
+                day = FIRST + int(at) + later
+                cells.append(Cell(row.id, day, day * 86400000 + rng.randrange(86400000), _session(rng, mix, size, rng.uniform(0.3, 3.0), [])))
+    return Activity(rows, cells, clock.zone('UTC'))
+
+
 def _session(rng, mix, size, errors, active):
     """The tally of one session."""
     tally = {}

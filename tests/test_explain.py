@@ -1,13 +1,18 @@
 """explain: the steps from what the files say to what counts, which add up to stats."""
 import os
+import re
+import shutil
 
 import pytest
 
-from helpers import run_script, shared
+from helpers import call_script, shared
 from small import OTHER, SID, answer, call, result, text, user, write
 
 pytestmark = pytest.mark.slow
 
+CORPORA = ('claude-1.0.128', 'claude-2.0.77', 'claude-2.1.332', 'codex-0.171.0', 'gemini-cli-0.61.0', 'grok-1.0.41', 'kimi-cli-1.49.0',
+           'kimi-code-2.1.0', 'opencode-1.18.33', 'qwen-code-0.15.10', 'reasonix-1.38.11')
+STEPS = ('usage_lines', 'stream_repeats', 'calls_in_files', 'replays', 'copies', 'left')
 # The first session: five usage lines of three calls, and a placeholder.
 FIRST = [
     user('one', 1, 0),
@@ -29,16 +34,17 @@ HELPER = [user('look', 30, 102, sid=OTHER, isSidechain=True, agentId='abc'),
           answer([text('e')], 32, 104, 'msg_5', (4, 4, 0, 0), sid=OTHER, isSidechain=True, agentId='abc')]
 
 
-@pytest.fixture
-def home(tmp_path):
-    write(tmp_path, FIRST)
-    write(tmp_path, FORK, OTHER)
-    write(tmp_path, HELPER, name=OTHER + '/subagents/agent-abc.jsonl')
-    return tmp_path
+@pytest.fixture(scope='module')
+def home(tmp_path_factory):
+    folder = tmp_path_factory.mktemp('explain')
+    write(folder, FIRST)
+    write(folder, FORK, OTHER)
+    write(folder, HELPER, name=OTHER + '/subagents/agent-abc.jsonl')
+    return folder
 
 
 def explain(home, *args):
-    got = run_script('sd-recall', 'explain', '--format', 'json', *args, home=home)
+    got = call_script('sd-recall', 'explain', '--format', 'json', *args, home=home)
     assert (got.rc, got.err) == (0, ''), got
     return got.json()
 
@@ -49,7 +55,7 @@ def steps(data):
 
 
 def stats(home, *args):
-    return run_script('sd-recall', 'stats', '--format', 'json', *args, home=home).json()
+    return call_script('sd-recall', 'stats', '--format', 'json', *args, home=home).json()
 
 
 def test_first_session(home):
@@ -65,7 +71,7 @@ def test_fork_with_a_subagent(home):
     # Copied: msg_1 on three lines and msg_2; own: msg_4 (3), msg_4 again in the subagent's file, msg_5 (8).
     assert steps(data) == [(7, 82 + 132 + 3 + 3 + 8), (2, 22), (5, 206), (1, 3), (2, 192), (2, 11)]
     assert data['copied_from'] == [{'session_id': SID, 'calls': 2}]
-    own = run_script('sd-recall', 'session-stats', OTHER, '--format', 'json', home=home).json()['own']
+    own = call_script('sd-recall', 'session-stats', OTHER, '--format', 'json', home=home).json()['own']
     assert data['left']['calls'] == own['api_calls'] and data['left']['tokens'] == own['tokens']
 
 
@@ -91,28 +97,60 @@ def test_window_and_scope(home):
 
 
 def test_text_shows_only_steps_that_take_something(home):
-    got = run_script('sd-recall', 'explain', SID, home=home)
+    got = call_script('sd-recall', 'explain', SID, home=home)
     assert got.rc == 0
     rows = [line.split() for line in got.out.splitlines() if line[-1:].isdigit() and line[:1] in ' -=']
     assert [row[-2:] for row in rows] == [['5', '223'], ['2', '22'], ['3', '201']]
     assert 'lower bound for 1 of these calls' in got.out and '1 line:' in got.out
-    got = run_script('sd-recall', 'explain', home=home)
+    got = call_script('sd-recall', 'explain', home=home)
     assert 'explain --read' in got.out and 'fork, resume' in got.out and SID in got.out
-    lines = run_script('sd-recall', 'explain', '--read', '--format', 'tsv', home=home).out.splitlines()
+    lines = call_script('sd-recall', 'explain', '--read', '--format', 'tsv', home=home).out.splitlines()
     assert set(line.count('\t') for line in lines) == {7} and lines[1].startswith('USAGE_LINES\t12\t')
 
 
-def test_a_live_session_is_counted_as_far_as_the_index_goes(home):
+def test_a_live_session_is_counted_as_far_as_the_index_goes(tmp_path):
+    home = tmp_path
+    write(home, FIRST)
     before = explain(home, SID)
     write(home, FIRST + [answer([text('f')], 9, 8, 'msg_6', (1, 1, 0, 0))])
     assert explain(home, SID, '--no-refresh') == before
     assert explain(home, SID)['left']['calls'] == before['left']['calls'] + 1
 
 
+@pytest.mark.parametrize('corpus', CORPORA)
+def test_every_corpus_adds_up_in_json_and_in_text(corpus, tmp_path):
+    """Each step is the sum of those below it, of all and of every session, and the words say the same figures."""
+    shutil.copytree(shared('corpus', corpus, 'home', 'dev'), str(tmp_path / 'home'), symlinks=True)
+    home = tmp_path / 'home'
+    whole, data = stats(home), explain(home, '--read')
+    assert whole['api_calls'] and data['adds_up'] and data['left']['tokens'] == whole['tokens'] and data['left']['calls'] == whole['api_calls']
+    parts = [data]
+    sessions = call_script('sd-recall', 'sessions', '--limit', '0', '--format', 'json', home=home).json()['sessions']
+    for row in sessions[:6]:
+        one = explain(home, row['session_id'])
+        own = call_script('sd-recall', 'session-stats', row['session_id'], '--format', 'json', home=home).json()
+        assert one['left']['tokens'] == own['tokens'] and one['adds_up'], row['session_id']
+        parts.append(one)
+    for one in parts:
+        for key in ('calls', 'total_tokens'):
+            chain = [one[name][key] for name in STEPS]
+            assert chain[0] - chain[1] == chain[2] and chain[2] - chain[3] - chain[4] == chain[5], one['session_id']
+        for name in STEPS:
+            assert one[name]['total_tokens'] == sum(one[name]['tokens'].values())
+    rows = [re.match(r'([ -=]) .*?([\d,]+) +([\d,]+)$', line) for line in call_script('sd-recall', 'explain', '--read', home=home).out.splitlines()]
+    rows = [(row.group(1), [int(value.replace(',', '')) for value in row.groups()[1:]]) for row in rows if row]
+    for at in range(2):
+        # What stands without a sign is where a step has led to.
+        begin = rows[0][1][at]
+        taken = sum(values[at] for sign, values in rows if sign == '-')
+        assert rows[-1][0] == '=' and begin - taken == rows[-1][1][at]
+    assert rows[-1][1] == [whole['api_calls'], sum(whole['tokens'].values())]
+
+
 def test_wrong_arguments(home):
     for args in ((SID, '--since', '7d'), ('--read', '--until', 'today'), (SID, OTHER)):
-        assert run_script('sd-recall', 'explain', *args, home=home).rc == 2
-    assert run_script('sd-recall', 'explain', 'ffffffff', home=home).rc == 1
+        assert call_script('sd-recall', 'explain', *args, home=home).rc == 2
+    assert call_script('sd-recall', 'explain', 'ffffffff', home=home).rc == 1
 
 
 def test_first_signs_of_a_response_report_no_usage():

@@ -9,7 +9,7 @@ import shutil
 
 import pytest
 
-from helpers import run_script, shared
+from helpers import call_script, shared
 from large import large_home
 
 pytestmark = pytest.mark.slow
@@ -49,7 +49,7 @@ def naive(found):
 
 def ours(home):
     """-> the same of `usage --by day`."""
-    rows = run_script('trend-engine', 'usage', '--by', 'day', '--tz', 'UTC', '--agent', 'claude', '--format', 'json', home=home).json()['rows']
+    rows = call_script('trend-engine', 'usage', '--by', 'day', '--tz', 'UTC', '--agent', 'claude', '--format', 'json', home=home).json()['rows']
     out = {}
     for row in rows:
         for model, keys in row['models'].items():

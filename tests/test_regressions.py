@@ -2,7 +2,7 @@
 import random
 
 import pytest
-from histories import FIRST, NEW, OLD, Activity, change, history
+from histories import FIRST, NEW, OLD, Activity, bursts, change, history
 
 from echolib.insights import comparisons, regressions, shifts
 from echolib.insights.shifts import Unit
@@ -26,6 +26,18 @@ def subjects(found):
 def test_no_change_no_alarm(kind):
     given = dict(dict(days=60, projects=3), **kind)
     raised = [alarms(history(seed, **given)) for seed in range(500, 520)]
+    assert sum(len(regressions.together(found)) for found in raised) <= 1
+
+
+# Seeds and kinds that nothing was fitted to.
+FRESH = {'alike': lambda seed: history(seed, days=60, projects=3, alike=0.5), 'very alike': lambda seed: history(seed, days=70, projects=2, alike=0.8),
+         'bursts': bursts}
+
+
+@slow
+@pytest.mark.parametrize('kind', sorted(FRESH))
+def test_no_change_no_alarm_in_other_kinds(kind):
+    raised = [alarms(FRESH[kind](seed)) for seed in range(9100, 9120)]
     assert sum(len(regressions.together(found)) for found in raised) <= 1
 
 

@@ -5,7 +5,7 @@ from hashlib import sha256
 from html.parser import HTMLParser
 
 import pytest
-from helpers import run_script
+from helpers import call_script
 from small import OTHER, SID, answer, call, result, text, user, write
 
 from echolib.cli import trends_report_charts as charts
@@ -68,7 +68,7 @@ def home(tmp_path_factory):
 
 @pytest.fixture(scope='module')
 def page(home):
-    got = run_script('trend-engine', 'report', '--html', '-', home=home)
+    got = call_script('trend-engine', 'report', '--html', '-', home=home)
     assert (got.rc, got.err) == (0, '')
     return got.out
 
@@ -108,8 +108,8 @@ def test_every_chart_has_a_name_and_a_table(page):
 @slow
 @pytest.mark.parametrize('args', [(), ('--since', '2026-02-05', '--until', '2026-02-20'), ('--scope', '/home/dev/other')], ids=str)
 def test_figures_are_those_of_stats_and_usage(home, args):
-    stats = run_script('sd-recall', 'stats', '--format', 'json', *args, home=home).json()
-    data = run_script('trend-engine', 'report', '--format', 'json', *args, home=home).json()
+    stats = call_script('sd-recall', 'stats', '--format', 'json', *args, home=home).json()
+    data = call_script('trend-engine', 'report', '--format', 'json', *args, home=home).json()
     for key in ('sessions', 'turns', 'api_calls', 'tool_calls', 'tool_errors', 'tokens', 'cost_usd', 'known_cost_usd', 'unpriced',
                 'cache_hit_rate', 'interruptions', 'compactions'):
         assert data[key] == stats[key], key
@@ -117,13 +117,13 @@ def test_figures_are_those_of_stats_and_usage(home, args):
         (key, (row['calls'], row['errors'])) for key, row in stats['tools'].items())
     for key, row in stats['by_project'].items():
         assert (data['by_project'][key]['sessions'], data['by_project'][key]['tokens']) == (row['sessions'], row['tokens'])
-    days = run_script('trend-engine', 'usage', '--by', 'day', '--format', 'json', *args, home=home).json()['rows']
+    days = call_script('trend-engine', 'usage', '--by', 'day', '--format', 'json', *args, home=home).json()['rows']
     assert data['days'] == dict((row['key'], row['api_calls']) for row in days if row['key'] != '(no time)') or args[:1] == ('--scope',)
     for row, bar in zip([row for row in days if row['key'] != '(no time)'], [bar for bar in data['over_time'] if bar['api_calls']]):
         assert (bar['start'], bar['total_tokens'], bar['known_cost_usd']) == (row['key'], row['total_tokens'], row['known_cost_usd'])
-    hours = run_script('trend-engine', 'usage', '--by', 'hour', '--format', 'json', *args, home=home).json()['rows']
+    hours = call_script('trend-engine', 'usage', '--by', 'hour', '--format', 'json', *args, home=home).json()['rows']
     assert sum(map(sum, data['hours'])) == sum(row['api_calls'] for row in hours if row['key'] != '(no time)')
-    page = run_script('trend-engine', 'report', '--html', '-', *args, home=home).out
+    page = call_script('trend-engine', 'report', '--html', '-', *args, home=home).out
     for value in (amount(stats['turns']), amount(stats['api_calls']), compact(sum(stats['tokens'].values())),
                   '%s of %s' % (amount(stats['tool_errors']), amount(stats['tool_calls']))):
         assert '<b>%s</b>' % value in page
@@ -132,7 +132,7 @@ def test_figures_are_those_of_stats_and_usage(home, args):
 @slow
 def test_file_is_written_where_asked(home, tmp_path):
     def report(*args):
-        return run_script('trend-engine', 'report', '--html', *args, home=home, cwd=tmp_path)
+        return call_script('trend-engine', 'report', '--html', *args, home=home, cwd=tmp_path)
     got = report('page.html')
     assert got.rc == 0 and got.out.count('\n') == 1 and 'page.html' in got.out
     first = (tmp_path / 'page.html').read_bytes()
@@ -142,7 +142,7 @@ def test_file_is_written_where_asked(home, tmp_path):
     assert report('page.html', '--force').rc == 0
     assert report('no/such/page.html').rc == 1 and not (tmp_path / 'no').exists()
     assert report('.').rc == 0 and (tmp_path / 'session-report.html').exists()
-    assert run_script('trend-engine', 'report', home=home).rc == 2
+    assert call_script('trend-engine', 'report', home=home).rc == 2
     got = report(str(home / '.claude' / 'projects' / '-home-dev-app'))
     assert got.rc == 1 and 'only read here' in got.err
     # Nothing but these is left behind.
@@ -151,7 +151,7 @@ def test_file_is_written_where_asked(home, tmp_path):
 
 @slow
 def test_nothing_there(tmp_path):
-    got = run_script('trend-engine', 'report', '--html', '-', home=tmp_path)
+    got = call_script('trend-engine', 'report', '--html', '-', home=tmp_path)
     assert got.rc == 0 and Page(got.out).open == [] and '<b>0</b><span>sessions' in got.out
 
 
@@ -159,7 +159,7 @@ def test_nothing_there(tmp_path):
 def test_secrets_are_masked(tmp_path):
     key = 'sk-ant-api03-FAKE0FAKE0FAKE0FAKE0FAKE0FAKE0FAKE0'
     write(tmp_path, [user('a', 1, 0, cwd='/home/' + key), answer([text('b')], 2, 1, cwd='/home/' + key)])
-    assert key not in run_script('trend-engine', 'report', '--html', '-', home=tmp_path).out
+    assert key not in call_script('trend-engine', 'report', '--html', '-', home=tmp_path).out
     assert SID[:4]
 
 

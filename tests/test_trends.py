@@ -5,7 +5,8 @@ import random
 import shutil
 
 import pytest
-from helpers import FIXTURES, run_script
+from helpers import FIXTURES, call_script, run_script
+from large import large_home
 from small import answer, call, result, text, user, write
 
 from echolib.base import clock
@@ -69,13 +70,13 @@ def home(tmp_path_factory):
 
 def ask(home, *args, **env):
     """-> the JSON answer of a trend-engine.py command."""
-    got = run_script('trend-engine', *args, '--format', 'json', home=home, **env)
+    got = call_script('trend-engine', *args, '--format', 'json', home=home, **env)
     assert (got.rc, got.err) == (0, ''), got
     return got.json()
 
 
 def stats(home, *args):
-    return run_script('sd-recall', 'stats', '--format', 'json', *args, home=home).json()
+    return call_script('sd-recall', 'stats', '--format', 'json', *args, home=home).json()
 
 
 def same(keys, expected, names=SHARED):
@@ -244,7 +245,7 @@ def test_regressions_name_the_planted_ones(home):
     assert found['model_share', OPUS]['before'] == 0 and found['model_share', OPUS]['after'] == 1
     assert ('cost_per_prompt', None) in found
     # The session it names shows it.
-    got = run_script(*_split(tool['open']), home=home)
+    got = call_script(*_split(tool['open']), home=home)
     assert got.rc == 0 and 'no rule' in got.out and 'Bash' in got.out
 
 
@@ -253,10 +254,15 @@ def _split(command):
     return [script[:-len('.py')]] + rest.split()
 
 
+def test_a_generated_home_without_a_change_raises_no_alarm():
+    data = ask(large_home(), 'regressions', '--agent', 'claude')
+    assert data['sessions'] > 50 and data['compared'] > 100 and len(set(one['event'] for one in data['alarms'])) <= 1
+
+
 def test_small_projects_are_named(home):
     data = ask(home, 'regressions')
     assert data['small'] == [{'project': '/home/dev/odd', 'sessions': 1, 'days': 1}]
-    got = run_script('trend-engine', 'regressions', '--scope', '/home/dev/odd', home=home)
+    got = call_script('trend-engine', 'regressions', '--scope', '/home/dev/odd', home=home)
     assert got.out.startswith('nothing got clearly worse in 1 sessions') and 'too few sessions to judge: /home/dev/odd (1 session)' in got.out
 
 
@@ -267,7 +273,7 @@ def test_insights_have_evidence_and_sessions(home):
     for one in found.values():
         assert one['title'] and one['evidence'] and one['threshold'] and one['action'] and one['size']
         for sid in one['sessions']:
-            assert run_script('sd-recall', 'session-stats', sid, '--format', 'json', home=home).rc == 0
+            assert call_script('sd-recall', 'session-stats', sid, '--format', 'json', home=home).rc == 0
     assert [one['severity'] for one in data['findings']] == sorted((one['severity'] for one in data['findings']), reverse=True)
 
 
@@ -276,10 +282,10 @@ def test_insights_have_evidence_and_sessions(home):
 @pytest.mark.parametrize('name', sorted(COMMANDS))
 def test_forms(home, name):
     args = COMMANDS[name]
-    got = run_script('trend-engine', name, *args, home=home)
+    got = call_script('trend-engine', name, *args, home=home)
     assert (got.rc, got.err) == (0, '') and 100 < len(got.out) < 8000
     assert max(len(line) for line in got.out.splitlines()) <= 160
-    tsv = run_script('trend-engine', name, *args, '--format', 'tsv', home=home).out
+    tsv = call_script('trend-engine', name, *args, '--format', 'tsv', home=home).out
     rows = [line.split('\t') for line in tsv.splitlines()]
     assert len(set(len(row) for row in rows)) == 1 and rows[0][0].isupper() and len(rows) > 1
     assert isinstance(ask(home, name, *args), dict)
@@ -287,9 +293,9 @@ def test_forms(home, name):
 
 @pytest.mark.parametrize('name', sorted(COMMANDS))
 def test_nothing_there(tmp_path, name):
-    got = run_script('trend-engine', name, home=tmp_path)
+    got = call_script('trend-engine', name, home=tmp_path)
     assert got.rc == 0 and 'no sessions' in got.out
-    got = run_script('trend-engine', name, '--format', 'json', home=tmp_path)
+    got = call_script('trend-engine', name, '--format', 'json', home=tmp_path)
     assert got.rc == 0 and json.loads(got.out)
 
 
@@ -303,7 +309,7 @@ def test_wrong_arguments(home):
                  ('period-over-period', '--unit', 'decade'), ('by-theme', '--group-by', 'moon'), ('change', '--metric', 'mood'),
                  ('change', '--at', '2020-01-01'), ('what-if', '--to', 'no-such-model'), ('regressions', '--tz', 'Mars/Olympus'),
                  ('insights', '--agent', 'nobody'), ('period-over-period', '--lookback', '-1')):
-        got = run_script('trend-engine', *args, home=home)
+        got = call_script('trend-engine', *args, home=home)
         assert got.rc == 2 and got.out == '' and len(got.err.splitlines()) <= 3, (args, got)
 
 
@@ -343,9 +349,9 @@ def hostile(tmp_path_factory):
 def test_hostile_names(hostile, name):
     args = {'digest': ('--week', '2026-02-18'), 'period-over-period': ('--unit', 'day', '--lookback', '60', '--until', '2026-02-28')}.get(name, ())
     for more in ((), ('--group-by', 'tool'), ('--group-by', 'branch'), ('--group-by', 'model')) if name == 'by-theme' else ((),):
-        got = run_script('trend-engine', name, *(args + more), home=hostile)
+        got = call_script('trend-engine', name, *(args + more), home=hostile)
         assert got.rc == 0 and got.err == '', got.err
         assert len(got.out) < 8000 and '\x1b' not in got.out and '\u202e' not in got.out and '<system-reminder>' not in got.out
-    tsv = run_script('trend-engine', name, *(args + ('--format', 'tsv')), home=hostile).out
+    tsv = call_script('trend-engine', name, *(args + ('--format', 'tsv')), home=hostile).out
     assert len(set(line.count('\t') for line in tsv.splitlines())) == 1 and '\x1b' not in tsv
-    assert run_script('trend-engine', name, *(args + ('--format', 'json')), home=hostile).json()
+    assert call_script('trend-engine', name, *(args + ('--format', 'json')), home=hostile).json()

@@ -3,7 +3,7 @@ import pytest
 
 from echolib.base import clock
 from echolib.insights import usage as insight
-from helpers import run_script
+from helpers import call_script
 from small import MODEL, OTHER, SID, answer, text, user, write
 
 slow = pytest.mark.slow
@@ -11,9 +11,10 @@ HAIKU = 'claude-haiku-4-5-20251001'
 BUCKETS = ('input', 'output', 'cache_read', 'cache_write_5m', 'cache_write_1h')
 
 
-@pytest.fixture
-def home(tmp_path):
+@pytest.fixture(scope='module')
+def home(tmp_path_factory):
     """Two projects, three models, calls around midnight, one without a time."""
+    tmp_path = tmp_path_factory.mktemp('usage')
     write(tmp_path, [
         user('late', 1, '2026-01-24T23:00:00Z'),
         answer([text('a')], 2, '2026-01-24T23:30:00Z', 'msg_1', (10, 1, 0, 0)),
@@ -27,7 +28,7 @@ def home(tmp_path):
 
 
 def usage(home, *args, **env):
-    got = run_script('trend-engine', 'usage', '--format', 'json', *args, home=home, **env)
+    got = call_script('trend-engine', 'usage', '--format', 'json', *args, home=home, **env)
     assert (got.rc, got.err) == (0, ''), got
     return got.json()
 
@@ -75,7 +76,7 @@ def test_groups(home, by):
 def test_totals_are_those_of_stats(home):
     for args in ((), ('--since', '2026-01-25'), ('--until', '2026-01-24'), ('--since', '2026-01-25', '--until', '2026-01-25'),
                  ('--scope', '/home/dev/app')):
-        stats = run_script('sd-recall', 'stats', '--format', 'json', *args, home=home).json()
+        stats = call_script('sd-recall', 'stats', '--format', 'json', *args, home=home).json()
         for by in ('day', 'model', 'session'):
             total = usage(home, '--by', by, *args)['total']
             for key in ('tokens', 'api_calls', 'assistant_messages', 'output_known_calls', 'cost_usd', 'known_cost_usd', 'unpriced',
@@ -102,7 +103,7 @@ def test_an_unknown_price_is_not_nothing(home):
 
 @slow
 def test_text_fits_and_has_bars(home):
-    got = run_script('trend-engine', 'usage', home=home)
+    got = call_script('trend-engine', 'usage', home=home)
     lines = got.out.splitlines()
     assert got.rc == 0 and max(map(len, lines)) <= 100
     assert lines[0].split() == ['date', 'models', 'calls', 'input', 'output', 'c.create', 'c.read', 'total', 'cost']
@@ -112,15 +113,15 @@ def test_text_fits_and_has_bars(home):
     # Of 176 tokens: all of them, 11, 78, 88.
     assert size >= 6 and [line.count('#') for line in rows] == [size] + [max(1, int(size * part / 176.0 + 0.5)) for part in (11, 78, 88)]
     assert lines[-1].endswith('explain') and 'zone UTC' in lines[-2]
-    got = run_script('trend-engine', 'usage', '--by', 'project', '--limit', '1', home=home)
+    got = call_script('trend-engine', 'usage', '--by', 'project', '--limit', '1', home=home)
     assert '/home/dev/other' in got.out and 'and 1 more' in got.out and '/home/dev/app' not in got.out
-    got = run_script('trend-engine', 'usage', '--limit', '1', home=home)
+    got = call_script('trend-engine', 'usage', '--limit', '1', home=home)
     assert 'the last 1 of 4' in got.out and '2026-02-02' in got.out and '2026-01-24' not in got.out
 
 
 @slow
 def test_tsv(home):
-    got = run_script('trend-engine', 'usage', '--format', 'tsv', home=home)
+    got = call_script('trend-engine', 'usage', '--format', 'tsv', home=home)
     rows = [line.split('\t') for line in got.out.splitlines()]
     assert [len(row) for row in rows] == [12] * 5 and rows[0][:3] == ['KEY', 'SESSIONS', 'API_CALLS']
     assert rows[3][:9] == ['2026-01-25', '1', '2', '60', '6', '5', '7', '0', '78']
@@ -129,11 +130,11 @@ def test_tsv(home):
 
 @slow
 def test_nothing_and_wrong_arguments(home):
-    got = run_script('trend-engine', 'usage', '--since', '2030-01-01', home=home)
+    got = call_script('trend-engine', 'usage', '--since', '2030-01-01', home=home)
     assert got.rc == 0 and got.out.startswith('no API calls')
     for args in (('usage', '--tz', 'Mars/Olympus'), ('usage', '--by', 'decade'), ('usage', '--since', 'whenever'), ('usages',), ()):
-        assert run_script('trend-engine', *args, home=home).rc == 2, args
-    assert 'did you mean usage' in run_script('trend-engine', 'usages', home=home).err
+        assert call_script('trend-engine', *args, home=home).rc == 2, args
+    assert 'did you mean usage' in call_script('trend-engine', 'usages', home=home).err
 
 
 def test_the_hour_that_comes_twice_is_two():
@@ -169,7 +170,7 @@ def test_what_is_wrong_with_the_prices_of_the_user_is_said_in_a_line(tmp_path):
     for sheet, problem in sorted(sheets.items()):
         (data / 'pricing.json').write_text(sheet, encoding='utf-8')
         for command in (('trend-engine', 'usage'), ('sd-recall', 'stats'), ('sd-recall', 'session-stats', SID)):
-            got = run_script(*(command + ('--format', 'json')), home=tmp_path, SESSION_DIGGER_DATA_DIR=data)
+            got = call_script(*(command + ('--format', 'json')), home=tmp_path, SESSION_DIGGER_DATA_DIR=data)
             assert got.rc == 0 and len(got.err.splitlines()) == (1 if problem else 0) and problem in got.err, got
             assert 'pricing.json' in got.err or not problem
             keys = got.json()

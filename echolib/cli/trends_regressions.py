@@ -35,7 +35,7 @@ def gather(args, view, activity=None):
     data['small'] = [dict(one, project=view.clean(one['project'])) for one in small_projects(activity)]
     data['method'] = (
         'units: a session on a day; for every series the day that parts it best; its chance is that of the permutation distribution of the'
-        ' units (runs of alike neighbours taken as one), times the days that could have been chosen, times the comparisons made; all projects:'
+        ' units (differences reduced where neighbours are alike), times the days that could have been chosen, times the comparisons made; all projects:'
         ' each project against itself. At most %g of 100 histories without a change give any alarm. A side needs 4 sessions on 3 days.' %
         (100 * regressions.ALLOWED))
     return data

@@ -62,20 +62,20 @@ def _by_chance(alarm):
 
 
 def _alikeness(found):
-    """-> {measure: how alike neighbours are in its series, on average}."""
+    """-> {shares or not: how alike neighbours are in such series, on average}: a single one shows it too roughly."""
     sums = {}
     for series in found:
         wider, count = shifts.alikeness(series.units, comparisons.scores(series))
-        have = sums.setdefault(series.measure, [0.0, 0])
+        have = sums.setdefault(series.share, [0.0, 0])
         have[0] += wider * count
         have[1] += count
-    return dict((measure, total / count if count else 1.0) for measure, (total, count) in sums.items())
+    return dict((share, total / count if count else 1.0) for share, (total, count) in sums.items())
 
 
 def _judge(series, factor, wider, clear, unclear):
     """Put the changes of one series where they belong."""
     scores = comparisons.scores(series)
-    for start, split, end in _splits(series.units, scores, factor, wider.get(series.measure, 1.0)):
+    for start, split, end in _splits(series.units, scores, factor, wider.get(series.share, 1.0)):
         alarm = _alarm(series, start, split, end, min(1.0, split.chance * factor))
         if alarm is None:
             continue

@@ -3,8 +3,8 @@
 A series is a list of units in order of time, one for each session and day, since what one session does in a day hangs
 together. Every day between two units may be the day of the change; the best one is tested by the permutation
 distribution of the units (see permutation) and pays for having been chosen: its chance is multiplied by the number of
-days that could have been. Where units are alike to their neighbours, runs of them are
-taken as one unit.
+days that could have been. Where units are alike to their neighbours the sums of two sides differ more than those of
+independent units would, and what they differ by counts for less.
 """
 from collections import namedtuple
 from math import log, sqrt
@@ -15,8 +15,8 @@ from . import permutation
 # session: row id.
 Unit = namedtuple('Unit', 'day stratum part whole session')
 # day: first day of the new level; at: index of its first unit; up: True for larger values; chance: corrected for the
-# choice of the day; run: units taken as one.
-Split = namedtuple('Split', 'day at up chance run')
+# choice of the day.
+Split = namedtuple('Split', 'day at up chance')
 
 # A side of a split with less than this is too small to judge.
 LEAST_UNITS, LEAST_DAYS = 4, 3
@@ -26,8 +26,9 @@ _SHARE_PRIOR, _RATIO_PRIOR = 5.0, 1.0
 _LEAST_Z = 3.0
 # Units of a longer series are taken together: they show enough, and the exact chance of more takes long.
 _MOST_UNITS = 500
-# From this much more variance on, neighbours are taken together, in runs of this times that.
-_ALIKE, _WIDER = 1.25, 1.5
+# From this much more variance on, neighbours count as alike, and this times that is allowed for: what is measured around
+# the split that fits best is less than what there is.
+_ALIKE, _WIDER = 1.1, 1.4
 
 
 def share_scores(units):
@@ -118,13 +119,17 @@ def best_split(units, scores, wider=1.0):
         return None
     up = z < 0
     if abs(z) < _LEAST_Z:
-        return Split(units[at].day, at, up, 1.0, 1)
-    run = max(wider, _wider(sides))
-    run = max(1 if run < _ALIKE else int(_WIDER * run + 0.999), (len(units) + _MOST_UNITS - 1) // _MOST_UNITS)
-    before, after = [[mean for group in side for mean in _runs(group, run)] for side in sides]
+        return Split(units[at].day, at, up, 1.0)
+    wider = max(wider, _wider(sides))
+    together = (len(units) + _MOST_UNITS - 1) // _MOST_UNITS
+    before, after = [[mean for group in side for mean in _runs(group, together)] for side in sides]
     sign = 1.0 if up else -1.0
-    chance = permutation.upper_tail([sign * value for value in before + after], len(after), sign * sum(after))
-    return Split(units[at].day, at, up, min(1.0, len(candidates(units)) * chance), run)
+    values, total = [sign * value for value in before + after], sign * sum(after)
+    if wider >= _ALIKE:
+        middle = sum(values) / len(values) * len(after)
+        total = middle + (total - middle) / sqrt(_WIDER * wider)
+    chance = permutation.upper_tail(values, len(after), total)
+    return Split(units[at].day, at, up, min(1.0, len(candidates(units)) * chance))
 
 
 def alikeness(units, scores):
