@@ -10,6 +10,7 @@ from small import OTHER, SID, answer, call, result, text, user, write
 
 from echolib.cli import trends_report_charts as charts
 from echolib.cli.common import amount, compact
+from echolib.insights import report as insight
 
 slow = pytest.mark.slow
 EVIL = '</script></style></svg></title><script>alert(1)</script><img src=x onerror=alert(2)>"\'<!--\x1b[31m\u202e'
@@ -124,6 +125,10 @@ def test_figures_are_those_of_stats_and_usage(home, args):
     hours = call_script('trend-engine', 'usage', '--by', 'hour', '--format', 'json', *args, home=home).json()['rows']
     assert sum(map(sum, data['hours'])) == sum(row['api_calls'] for row in hours if row['key'] != '(no time)')
     page = call_script('trend-engine', 'report', '--html', '-', *args, home=home).out
+    # The context at the start: what first calls of main conversations sent, 1000 + 20000 + 900 in the one and 160 in the other.
+    sizes = {'/home/dev/other': 160} if args[:1] == ('--scope',) else dict((key, 160 if key == '/home/dev/other' else 21900) for key in data['context'])
+    assert dict((key, row['first_call_tokens']) for key, row in data['context'].items()) == dict(
+        (key, {'median': size, 'p90': size}) for key, size in sizes.items()) and data['context']
     for value in (amount(stats['turns']), amount(stats['api_calls']), compact(sum(stats['tokens'].values())),
                   '%s of %s' % (amount(stats['tool_errors']), amount(stats['tool_calls']))):
         assert '<b>%s</b>' % value in page
@@ -161,6 +166,11 @@ def test_secrets_are_masked(tmp_path):
     write(tmp_path, [user('a', 1, 0, cwd='/home/' + key), answer([text('b')], 2, 1, cwd='/home/' + key)])
     assert key not in call_script('trend-engine', 'report', '--html', '-', home=tmp_path).out
     assert SID[:4]
+
+
+def test_percentiles_lie_between():
+    assert insight.percentile([30, 10, 20], 0.5) == 20 and insight.percentile([10, 20], 0.5) == 15 and insight.percentile([7], 0.9) == 7
+    assert abs(insight.percentile(list(range(11)), 0.9) - 9) < 1e-9
 
 
 # Charts

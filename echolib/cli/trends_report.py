@@ -25,7 +25,7 @@ def gather(view):
     from .trends_insights import case, gather as find
     hours = report.Hours(view.zone)
     looked_at = case(view, hours)
-    return report.build(looked_at.activity, hours, day_of(view.end, view.zone)), find(view, looked_at)
+    return report.build(looked_at.activity, hours, day_of(view.end, view.zone), looked_at.signals), find(view, looked_at)
 
 
 def _data(view, report, found):
@@ -44,6 +44,9 @@ def _data(view, report, found):
     data['hours'] = report.hours
     data['tools'] = dict((view.clean(theme.key), dict(theme.keys)) for theme in report.tools)
     data['by_project'] = dict((view.clean(theme.key), dict(theme.keys, sessions=len(theme.sessions))) for theme in report.projects)
+    data['context'] = dict((view.clean(one.project), {'sessions': one.sessions, 'first_call_tokens': {'median': one.median, 'p90': one.p90}})
+                           for one in report.contexts)
+    data['streak'] = {'days': report.streak[0], 'last': view.day(report.streak[1])}
     data['findings'] = found['findings']
     return data
 

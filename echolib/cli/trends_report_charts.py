@@ -116,3 +116,9 @@ def bar(share, kind='s0'):
     """-> SVG of a bar as wide as its place, filled to a share."""
     return '<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect class="track" width="100" height="8"/>' \
            '<rect class="%s" width="%.2f" height="8"/></svg>' % (kind, 100 * min(1.0, max(0.0, share)))
+
+
+def spread(middle, high):
+    """-> SVG of a bar filled to one share and, lighter, to another."""
+    return '<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect class="track" width="100" height="8"/>' \
+           '<rect class="l2" width="%.2f" height="8"/><rect class="s0" width="%.2f" height="8"/></svg>' % (100 * min(1.0, high), 100 * min(1.0, middle))

@@ -33,6 +33,7 @@ def pages(view, report, found, title, facts):
         yield _over_time(view, report, colors, 'Tokens', lambda m: sum(m.buckets), 'tokens')
         yield '<div class="pair">\n%s%s</div>\n' % (_cache(report), _hours(report))
     yield _projects(view, report)
+    yield _context(view, report)
     yield _tools(view, report)
     yield _findings(view, found)
     yield ('</main>\n<footer>\n<p>Each thing counts once, by its own id, over all files. Cost is what the calls would cost at API list prices of'
@@ -57,8 +58,13 @@ def _rows(heads, rows, most):
 
 
 def _open_table(heads, rows):
-    out = ['<div class="hold"><table><thead><tr>']
-    out.extend('<th scope="col"%s>%s</th>' % (' class="name"' if at == 0 else '', escape(head)) for at, head in enumerate(heads))
+    # A wide table scrolls in its place, with keys too.
+    out = ['<div class="hold" role="region" tabindex="0" aria-label="%s"><table><thead><tr>' % escape('table by ' + heads[0])]
+    for at, head in enumerate(heads):
+        if head:
+            # A bar and its figure stand under one head.
+            wide = ' colspan="2"' if heads[at + 1:at + 2] == [''] else ''
+            out.append('<th scope="col"%s%s>%s</th>' % (' class="name"' if at == 0 else '', wide, escape(head)))
     out.append('</tr></thead><tbody>\n')
     for row in rows:
         out.append('<tr>')
@@ -67,11 +73,16 @@ def _open_table(heads, rows):
             if isinstance(cell, tuple):
                 out.append('<td class="fill">%s</td>' % cell[0])
             elif at == 0:
-                out.append('<td class="name" dir="auto">%s</td>' % escape(cell))
+                out.append('<th scope="row" class="name" dir="auto">%s</th>' % escape(cell))
             else:
                 out.append('<td>%s</td>' % escape(cell))
         out.append('</tr>\n')
     return ''.join(out) + '</tbody></table></div>'
+
+
+def _scroll(chart, label):
+    """A chart in a place of its own to scroll, with keys too."""
+    return '<div class="scroll" role="region" tabindex="0" aria-label="%s">%s</div>\n' % (escape(label), chart)
 
 
 def _tiles(view, report):
@@ -113,8 +124,8 @@ def _calendar(report):
     note = 'API calls a day%s' % (', the last %d weeks of %s to %s' % (_WEEKS, clock.day_name(days[0]), clock.day_name(days[-1]))
                                   if first > days[0] else ', %s to %s' % (clock.day_name(days[0]), clock.day_name(days[-1])))
     legend = _legend([('l0', 'none')] + [('l%d' % shade, 'up to %s' % amount(edge)) for shade, edge in zip(shades, edges)])
-    inside = '<div class="scroll">%s</div>\n%s%s' % (
-        charts.calendar(note, weeks, months), legend, _table(['day', 'prompts', 'API calls', 'tokens', 'cost', 'tool calls', 'failed'], rows))
+    inside = '%s%s%s' % (
+        _scroll(charts.calendar(note, weeks, months), 'Activity'), legend, _table(['day', 'prompts', 'API calls', 'tokens', 'cost', 'tool calls', 'failed'], rows))
     return _section('Activity', inside, note)
 
 
@@ -160,8 +171,8 @@ def _over_time(view, report, colors, title, part, unit):
     note = 'by model and %s%s; %s in all%s' % (
         report.unit, ' (from Monday)' if report.unit == 'week' else '', quantity(whole, unit),
         ', calls without a price left out' if unit == 'usd' and report.figures['cost_usd'] is None else '')
-    inside = '<div class="scroll">%s</div>\n%s%s' % (
-        charts.stacked('%s %s' % (title, note), bars, lambda value: _short(value, unit)),
+    inside = '%s%s%s' % (
+        _scroll(charts.stacked('%s %s' % (title, note), bars, lambda value: _short(value, unit)), title),
         _legend([('s%d' % at, words) for at, words in enumerate(shown)]), _table([report.unit] + shown + ['all'], rows))
     return _section(title, inside, note)
 
@@ -184,8 +195,8 @@ def _cache(report):
         points.append((bar.label, '%s: %s of %s tokens sent' % (bar.label, quantity(share, 'share'), compact(sent)), share))
         rows.append([bar.label, quantity(share, 'share'), amount(read), amount(written), amount(measures.bucket(found, 'input'))])
     note = 'share of the tokens sent that came from the cache; %s over all' % quantity(report.figures['cache_hit_rate'], 'share')
-    inside = '<div class="scroll">%s</div>\n%s' % (
-        charts.line('Cache: ' + note, points, lambda value: '%.0f %%' % (100 * value)),
+    inside = '%s%s' % (
+        _scroll(charts.line('Cache: ' + note, points, lambda value: '%.0f %%' % (100 * value)), 'Cache'),
         _table([report.unit, 'from the cache', 'read', 'written', 'not cached'], rows))
     return _section('Cache', inside, note)
 
@@ -199,8 +210,8 @@ def _hours(report):
     cells = [['%02d:00' % hour] + [amount(report.hours[day][hour]) for day in range(7)] for hour in range(24)]
     undated = report.undated.calls
     note = 'API calls by weekday and hour%s' % ('; %s without a time' % amount(undated) if undated else '')
-    inside = '<div class="scroll">%s</div>\n%s%s' % (
-        charts.heat(note, rows, _DAY_NAMES), _legend([('l0', 'none'), ('l1', 'few'), ('l4', 'up to %s' % amount(top))]),
+    inside = '%s%s%s' % (
+        _scroll(charts.heat(note, rows, _DAY_NAMES), 'Hours of the week'), _legend([('l0', 'none'), ('l1', 'few'), ('l4', 'up to %s' % amount(top))]),
         _table(['hour'] + _DAY_NAMES, cells))
     return _section('Hours of the week', inside, note)
 
@@ -219,6 +230,17 @@ def _projects(view, report):
     note = '%d with work' % len(themes) + ('; * some calls have no price' if any(t.keys['cost_usd'] is None for t in themes) else '')
     inside = _rows(heads, rows, _PROJECTS)
     return _section('Projects', inside if rows else '<p class="dim">none</p>', note)
+
+
+def _context(view, report):
+    """What sessions begin with, before anything was done."""
+    if not report.contexts:
+        return ''
+    top = max(one.p90 for one in report.contexts) or 1
+    rows = [[name(view, one.project, 60, True), (charts.spread(one.median / top, one.p90 / top),), amount(int(one.median)), amount(int(one.p90)),
+             amount(one.sessions) + (' (few)' if one.sessions < 5 else '')] for one in report.contexts]
+    note = 'tokens that sessions send with their first call: memory files, tools, skills; dark: half of them send less, light: nine of ten'
+    return _section('Context at the start', _rows(['project', 'median', '', '90 % below', 'sessions'], rows, _PROJECTS), note)
 
 
 def _tools(view, report):

@@ -43,7 +43,7 @@ svg .stroke { fill: none; stroke: var(--s0); stroke-width: 2; }
 .hold { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%%; font-size: .87rem; font-variant-numeric: tabular-nums; }
 th, td { text-align: right; padding: .25rem .5rem; border-top: 1px solid var(--line); white-space: nowrap; }
-th { color: var(--dim); font-weight: 500; border-top: 0; } td.name, th.name { text-align: left; white-space: normal; min-width: 8rem; }
+thead th { color: var(--dim); font-weight: 500; border-top: 0; } tbody th { font-weight: 400; } th.name { text-align: left; white-space: normal; min-width: 8rem; }
 td.fill { width: 24%%; }
 details { margin-top: .5rem; } summary { cursor: pointer; color: var(--link); font-size: .87rem; }
 details .hold { max-height: 24rem; overflow: auto; margin-top: .4rem; }

@@ -4,15 +4,19 @@ from collections import namedtuple
 from .. import analysis
 from ..base import clock
 from . import measures, themes
-from .activity import monday
+from .activity import monday, project_of
 
 # figures: measures.figures of all; days: {day: Sums}; bars: list of Bars; models: names in the order of their cost and tokens;
 # undated: Sums of what has no time; tools, projects: Themes; hours: 7 lists of 24 counts of API calls, Monday first;
-# streak: (longest, its last day) of days in a row with work.
-Report = namedtuple('Report', 'figures unit bars days models undated tools projects hours streak')
+# streak: (longest, its last day) of days in a row with work; contexts: list of Context, largest first, of few sessions last.
+Report = namedtuple('Report', 'figures unit bars days models undated tools projects hours streak contexts')
+# What sessions of a project send with their first call: number of sessions, median and 90th percentile of tokens.
+Context = namedtuple('Context', 'project sessions median p90')
 # label; first: its first day; sums: Sums of the days in it.
 Bar = namedtuple('Bar', 'label first sums')
 
+# Sessions of a project below which its context says little.
+_FEW = 5
 # At most so many days, then weeks, are bars of their own.
 _DAYS, _WEEKS = 45, 60
 
@@ -36,8 +40,8 @@ class Hours(object):
                 self.counts[(local // 86400 + 3) % 7][local // 3600 % 24] += 1
 
 
-def build(activity, hours, end_day):
-    """-> Report of an Activity. end_day: the day that is not over yet, for the weeks of tools and projects."""
+def build(activity, hours, end_day, signals):
+    """-> Report of an Activity. end_day: the day that is not over yet, for the weeks of tools and projects; signals: {row id: Signals}."""
     whole = activity.total()
     by_day, undated = {}, {}
     for cell in activity.cells:
@@ -49,7 +53,27 @@ def build(activity, hours, end_day):
     found = measures.sums(whole)
     models = sorted(found.models, key=lambda m: (-sum(found.models[m].costs), -sum(found.models[m].buckets), m))
     return Report(measures.figures(whole), unit, bars, days, models, measures.sums(undated), themes.themes(activity, 'tool', end_day),
-                  themes.themes(activity, 'project', end_day), hours.counts, _streak(sorted(by_day)))
+                  themes.themes(activity, 'project', end_day), hours.counts, _streak(sorted(by_day)), _contexts(activity, signals))
+
+
+def _contexts(activity, signals):
+    """-> list of Context of the projects whose sessions have a first call."""
+    found = {}
+    for number, signal in signals.items():
+        if signal.first_context is not None:
+            found.setdefault(project_of(activity.rows[number]), []).append(signal.first_context)
+    out = [Context(project, len(sizes), percentile(sizes, 0.5), percentile(sizes, 0.9)) for project, sizes in found.items()]
+    # What a few sessions show comes last.
+    return sorted(out, key=lambda one: (one.sessions < _FEW, -one.median, one.project))
+
+
+def percentile(values, share):
+    """-> the value below which that share of a list lies, interpolated linearly."""
+    ordered = sorted(values)
+    at = share * (len(ordered) - 1)
+    low = int(at)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (at - low) * (ordered[high] - ordered[low])
 
 
 def _bars(by_day):
