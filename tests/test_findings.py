@@ -1,5 +1,8 @@
 """Each rule fires at its threshold and is silent below it."""
+import re
+
 import pytest
+from helpers import read
 from histories import FIRST, NEW, OLD, Activity, Cell, Row
 
 from echolib import analysis, pricing
@@ -43,7 +46,7 @@ def found(*sessions, **more):
         cells.append(Cell(number, FIRST + number, 0, tally))
         base = dict(first_context=None, peak=None, jump=0.0, rewrites=0, rewrite_cost=0, refills=0, compactions=0, top_turn=None, streak=(0, ''),
                     cut=0, fast_cost=0, retries=0, cost=sum(v for k, v in tally.items() if '|cost_' in k), active=0, calls=4, corrections=0, tests=0,
-                    failing=0, rereads=0, reads=0)
+                    failing=0, rereads=0, reads=0, repeats={})
         base.update(signal)
         seen[number] = signals.Signals(**base)
     case = findings.Case(Activity(rows, cells, clock.zone('UTC')), seen, more.get('changes', NO_CHANGES), more.get('mixes', []))
@@ -84,6 +87,8 @@ RULES = {
     'reread-heavy': ([session(signal=dict(reads=20, rereads=2))] * 10, [session(signal=dict(reads=20, rereads=2))] * 9 + [session(signal=dict(reads=20, rereads=1))]),
     'correction-heavy': ([session(turns=100, signal=dict(corrections=15))] * 2, [session(turns=100, signal=dict(corrections=15)), session(turns=100, signal=dict(corrections=14))]),
     'api-retries': ([session(signal=dict(retries=7))] * 3, [session(signal=dict(retries=10))] * 2),
+    'retry-churn': ([session(signal=dict(repeats={'Bash': 10}))] * 2 + [session(signal=dict(repeats={'Bash': 1}))],
+                    [session(signal=dict(repeats={'Bash': 10}))] * 2 + [session(signal=dict(repeats={'Read': 9}))]),
     'cut-replies': ([session(calls=200, signal=dict(cut=5))], [session(calls=200, signal=dict(cut=4))]),
     'output-lower-bound': ([session(calls=100, output_known_calls=79)], [session(calls=100, output_known_calls=80)]),
     'coverage': (
@@ -97,6 +102,14 @@ def test_fires_at_its_threshold_and_not_below(code):
     there, below = RULES[code]
     assert code in found(*there), sorted(found(*there))
     assert code not in found(*below)
+
+
+def test_every_rule_is_tested_and_described():
+    source = read('echolib/insights/rules_cost.py') + read('echolib/insights/rules_work.py')
+    codes = set(re.findall(r"finding\(\s*'([\w-]+)'", source)) | {'got-worse'}
+    words = read('references/metrics.md').partition('### Findings')[2]
+    assert len(codes) >= 28 and [code for code in sorted(codes) if '`%s`' % code not in words] == []
+    assert codes - set(RULES) == {'got-worse', 'model-switch', 'model-downshift'}
 
 
 @pytest.mark.parametrize('code', sorted(RULES))

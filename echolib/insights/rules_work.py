@@ -15,6 +15,7 @@ RETRIES, RETRY_SESSIONS = 20, 3
 CUT_CALLS, CUT_COUNT, CUT_SHARE = 200, 5, 0.01
 BOUND_CALLS, BOUND_SHARE = 100, 0.8
 COVERAGE_LINES, COVERAGE_SHARE = 10000, 0.01
+REPEATS, REPEAT_SESSIONS = 20, 3
 TEST_STREAK, TEST_SESSIONS, TEST_SHARE = 3, 3, 0.1
 READS, READ_SESSIONS, READ_SHARE = 200, 10, 0.1
 CORRECTION_TURNS, CORRECTION_SHARE = 200, 0.15
@@ -260,6 +261,20 @@ def rereading(case):
             'say in the memory file what such a file holds, or have it summed up once', (), None, found, '%d readings' % reads)
 
 
+def repeating(case):
+    """Tools that are called again with the same input."""
+    tools = set(tool for signal in case.signals.values() for tool in signal.repeats)
+    for tool in sorted(tools):
+        found = dict((n, s.repeats[tool]) for n, s in case.signals.items() if s.repeats.get(tool))
+        total = sum(found.values())
+        if total >= REPEATS and len(found) >= REPEAT_SESSIONS:
+            yield finding(
+                'retry-churn', NOTICE, '{0} is called again with the same input', '%s calls in %d sessions only repeated the one before' % (
+                    '{:,}'.format(total), len(found)), 'at least %d such calls of a tool in at least %d sessions' % (REPEATS, REPEAT_SESSIONS),
+                'see what it waits for, or what the answer did not tell it (index-builder.py anomalies)', [tool], None,
+                sorted(found, key=lambda n: (-found[n], case.rows[n].sid)), '%d sessions' % len(case.signals))
+
+
 def corrected(case):
     """Many prompts that correct the agent."""
     turns, wrong = case.total.turns, sum(s.corrections for s in case.signals.values())
@@ -273,4 +288,4 @@ def corrected(case):
 
 
 RULES = (got_worse, tool_fails, tool_declined, interruptions, compaction_pressure, context_pressure, context_jump, refill, error_streaks, retries,
-         cut_replies, output_unknown, coverage, failing_tests, rereading, corrected)
+         cut_replies, output_unknown, coverage, failing_tests, rereading, repeating, corrected)

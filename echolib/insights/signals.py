@@ -12,9 +12,10 @@ from ..analysis_calls import READ
 # compactions: with a size before and a call after; top_turn: (share, cost) of the most expensive turn of at least three, or
 # None; streak: (length, tool) of the longest run of failures of one tool in one turn; cut: replies that ended at the output
 # limit; fast_cost: pico-USD of fast mode; retries; cost: pico-USD; active: ms, see analysis_work.active; corrections: prompts
-# that correct; tests: test runs that ended; failing: the longest row of failing ones; rereads: readings again; reads: all readings.
+# that correct; tests: test runs that ended; failing: the longest row of failing ones; rereads: readings again; reads: all readings;
+# repeats: {tool: calls made again with the same input directly after}.
 Signals = namedtuple('Signals', 'first_context peak jump rewrites rewrite_cost refills compactions top_turn streak cut fast_cost retries '
-                                'cost active calls corrections tests failing rereads reads')
+                                'cost active calls corrections tests failing rereads reads repeats')
 
 MINUTE = 60000
 # A five-minute cache is gone after this, an hour's cache after that.
@@ -68,7 +69,14 @@ class Watch(object):
         return Signals(work.first_prompt_tokens(facts), course.peak, course.jump, course.rewrites, course.rewrite_cost, course.refills,
                        course.compactions, top, (len(streak.places), streak.tool), cut, fast, retries, total, work.active(facts)[0], count,
                        len(work.corrections(facts)), tests[0], len(work.test_fail_streak(facts).places), len(work.redundant_reads(facts)),
-                       sum(1 for fact in facts if fact.kind == analysis.TOOL and fact.input == READ))
+                       sum(1 for fact in facts if fact.kind == analysis.TOOL and fact.input == READ), _repeats(facts))
+
+
+def _repeats(facts):
+    found = {}
+    for run in work.repeated_calls(facts):
+        found[run.tool] = found.get(run.tool, 0) + len(run.places) - 1
+    return found
 
 
 class _Course(object):
