@@ -29,6 +29,7 @@ def records(home):
                     try:
                         record = json.loads(raw.decode('utf-8'))
                     except ValueError:
+                        # Damaged lines tell nobody anything.
                         continue
                     message = record.get('message') if isinstance(record, dict) else None
                     if isinstance(message, dict) and record.get('type') == 'assistant' and isinstance(message.get('usage'), dict):
