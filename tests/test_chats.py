@@ -391,3 +391,32 @@ def test_names_of_files_in_any_locale(home):
     got = run_script('chat-profiles', 'import', path, '--name', '我的群', home=home, LC_ALL='C', LANG='C')
     assert got.rc == 0 and got.out.startswith('我的群: 3 messages'), got
     assert run_script('chat-profiles', 'profile', path, '--format', 'json', home=home, LC_ALL='C', LANG='C').json()['messages'] == 3
+
+
+def test_what_people_write_to_each_other_is_no_habit(home):
+    """The same request every day, by people among themselves: nothing that a skill could take over."""
+    asked = ('please deploy the staging server, then run the smoke tests of the shop, look at the log for errors of the payment client, '
+             'and write the numbers of failed and slow requests into the table of the week, one row for each service, newest first')
+    for chat in range(6):
+        lines = ''.join('2023-%02d-%02d, 22:00 - Ann: %s\n2023-%02d-%02d, 22:05 - Bob: done\n' % (chat + 1, day, asked, chat + 1, day) for day in range(1, 9))
+        run_script('chat-profiles', 'import', lay(home, 'chat%d.txt' % chat, lines), home=home)
+    assert len(sessions(home)) == 6
+    got = run_script('skill-gap-finder', 'analyze', '--format', 'json', home=home)
+    assert got.rc == 0 and 'staging' not in got.out, got
+
+
+def test_a_message_is_the_same_wherever_it_is_read(home):
+    """Read in a row or alone, before and after a longer export: one id; two equal ones in one minute are two."""
+    from echolib.adapters import Source, universal_dialog
+    from echolib.records import Coverage
+    text = '2023-01-02, 22:00 - Ann: ok\n2023-01-02, 22:00 - Ann: ok\n2023-01-02, 22:01 - Bob: fine\n'
+    ids = []
+    for number, content in enumerate((text, '2023-01-01, 10:00 - Bob: earlier\n' + text)):
+        run_script('chat-profiles', 'import', lay(home, '%d/x.txt' % number, content), home=home)
+        (row,) = sessions(home)
+        source = Source(row['full_path'], 'main', '', row['session_id'], 0, 0)
+        events = [e for found in universal_dialog.read(source, Coverage(source.path)) for e in found if e.kind == 'prompt']
+        for event in events:
+            assert [e.id for e in universal_dialog.events_at(source, event.offset, event.length)] == [event.id]
+        ids.append([event.id for event in events])
+    assert len(set(ids[1])) == 4 and ids[1][1:] == ids[0]

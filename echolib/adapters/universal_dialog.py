@@ -48,5 +48,5 @@ def _events(data, line, offset, length, state, coverage):
     kind, label = (INJECTED, 'system') if data.get('kind') in _ASIDE else (REPLY, '') if data.get('bot') else (PROMPT, TYPED)
     if kind == PROMPT:
         state['turn'] = turn = turn + 1
-    ident = '%s#%s' % (data['dialog'], word(data.get('id')) or line)
+    ident = '%s#%s' % (data['dialog'], word(data.get('id')) or word(data.get('key')) or line)
     return [make(kind, label, ident, '%s: %s' % (name, text) if name else text, 0)]

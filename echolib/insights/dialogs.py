@@ -147,9 +147,15 @@ def _write(dialog, chat):
         fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(fd, 'w', encoding='utf-8', errors='replace', newline='\n') as out:
             out.write(json.dumps(head, ensure_ascii=False) + '\n')
+            same = {}
             for one in chat.messages:
                 record = dict((key, value) for key, value in one._asdict().items() if value or key == 'name')
                 record.update(dialog=dialog.sid, time=clock.format_time(one.time) or None)
+                if not one.id:
+                    # What tells it apart, in this file and in the next import's.
+                    key = '%s.%08x' % ('' if one.time is None else one.time, crc32(one.text.encode('utf-8', 'replace')))
+                    same[key] = same.get(key, 0) + 1
+                    record['key'] = key if same[key] == 1 else '%s.%d' % (key, same[key])
                 out.write(json.dumps(record, ensure_ascii=False) + '\n')
         os.replace(part, dialog.path)
     except OSError as error:

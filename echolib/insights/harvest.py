@@ -6,6 +6,7 @@ judged here.
 from collections import namedtuple
 
 from .. import analysis
+from ..adapters.universal_dialog import FAMILY as DIALOG
 from ..index import schema
 from ..index.ingest import key_of
 from ..index.texts import Texts
@@ -29,7 +30,8 @@ class Harvest(object):
     def __init__(self, view, catalog, rows, since=None, until=None):
         self.view, self.catalog = view, catalog
         self.since, self.until = since, until
-        self.rows = dict((row.id, row) for row in rows)
+        # What people write to each other is no habit of working with an agent.
+        self.rows = dict((row.id, row) for row in rows if row.entrypoint != DIALOG)
         self.texts = Texts(view.db)
         # Kinds of which not all there is was read: {what: how many were}.
         self.cut = {}
