@@ -119,5 +119,21 @@ def tokens(text):
     return _TOKEN.findall(fold(text).lower())
 
 
+def words(text):
+    """The words of `text`, folded, in order: its tokens, but of scripts that write no gaps each pair of neighbours."""
+    out, before, end = [], None, 0
+    for match in _TOKEN.finditer(fold(text).lower()):
+        word = match.group()
+        if len(word) == 1 and word > '\x7f' and _within(ord(word), _SINGLE):
+            # Each stands between spaces of its own: two lie between neighbours, more where something else was.
+            if before is not None and match.start() == end + 2:
+                out.append(before + word)
+            before, end = word, match.end()
+        else:
+            before = None
+            out.append(word)
+    return out
+
+
 # Everything but the ASCII characters that are neither letter nor digit (a class that reaches past U+FFFF compiles slowly).
 _TOKEN = re.compile('[^\x00-/:-`{-\x7f]+')

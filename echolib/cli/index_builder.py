@@ -205,9 +205,7 @@ def _summary(args, out):
 def detail():
     """-> Command detail."""
     from . import session_stats
-    command = session_stats.stats()
-    return command._replace(name='detail', summary='Everything the index knows of one session.',
-                            examples=('detail SESSION', 'detail SESSION --format json'))
+    return session_stats.detail()
 
 
 def anomalies():

@@ -11,6 +11,8 @@ from .common import Asked, Cleaner, dump, dump_list, iso, when
 
 _REF = ('ref', True, 'a session id (or its beginning), SESSION:LINE, SESSION/AGENT:LINE, or a transcript path')
 _BUDGET = 7600
+# Of a larger conversation `show` does not work the topics out.
+_SEGMENTED = 32 << 20
 # Characters kept of a tool's input and output where calls are listed.
 _OUTPUT = 2000
 
@@ -51,6 +53,11 @@ class Session(object):
         sid = sid or self.row.sid
         known = any(s.chain == item.chain for s in self.sources if s.role != 'main')
         return '%s/%s:%d' % (sid, item.chain, item.line) if item.chain and known else '%s:%d' % (sid, item.line)
+
+    def segments(self, readable=None):
+        """-> the topics of the main conversation one after the other, None where that is too much to read now."""
+        from ..insights import segments
+        return segments.of(self.asked.view, self.row, self.sources, readable=readable)
 
     def abandoned(self):
         """-> (number of branch ends, ids of rows on branches that were left by going back)."""
@@ -103,7 +110,8 @@ def _show(args, out):
                       and (not ref.chain or i.chain == ref.chain))
         if args.format == 'json':
             dump_list(out, {'session_id': session.row.sid, 'agent': session.row.agent, 'project_path': session.row.project,
-                            'title': clean(session.row.title), 'leaves': leaves, 'gone': bool(session.row.gone)}, 'items',
+                            'title': clean(session.row.title), 'leaves': leaves, 'gone': bool(session.row.gone),
+                            'segment': segment_json(session, *_segment(session))}, 'items',
                       (item_json(session, i, left) for i in chosen))
         elif args.format == 'tsv':
             out.line('\t'.join(('REF', 'TIME', 'ROLE', 'LABEL', 'BODY')))
@@ -179,12 +187,38 @@ def _show_text(args, out, session, chosen, hit, left):
             lines.append('-- %s' % day)
         lines.append(picked[place])
     out.line(head)
+    found, place = _segment(session)
+    if place is not None:
+        one = found[place]
+        out.line('topic %d of %d, lines %d to %d: %s' % (place + 1, len(found), one.line, one.last_line,
+                                                         texts.cut(texts.neutralise(clean.line(one.label)), 90)))
+    elif found:
+        out.line('%d topics: topic-segmenter.py %s' % (len(found), session.short))
     out.line(texts.fence('\n'.join(lines) if lines else '(nothing of that kind in this session)', sid,
                          when(row.created, asked.now, asked.zone)))
     if next_item is not None and hit is None:
         out.line('Goes on: sd-recall.py show %s --from %d' % (sid, next_item.index))
     elif next_item is not None:
         out.line('Cut to %d characters; more with --budget.' % args.budget)
+
+
+def _segment(session):
+    """-> (the session's segments where there are several, else [], place of the one that holds the reference's line or None)."""
+    from ..insights.segments import at
+    found = session.segments(_SEGMENTED) or []
+    if len(found) < 2:
+        return [], None
+    ref = session.ref
+    return found, at(found, ref.line) if ref.line is not None and not ref.chain else None
+
+
+def segment_json(session, found, place):
+    """-> JSON object of the segment a reference lies in: its number, how many there are, label, first and last line; None without."""
+    if place is None:
+        return None
+    one = found[place]
+    return {'segment': place + 1, 'segment_count': len(found), 'label': session.clean(one.label), 'ref': '%s:%d' % (session.row.sid, one.line),
+            'end_ref': '%s:%d' % (session.row.sid, one.last_line)}
 
 
 def _outwards(start, size):

@@ -10,10 +10,12 @@ from ..base.paths import restored
 from ..index.catalog import session_keys, tokens_unknown
 from ..insights import session_work
 from .common import amount, compact, dump, iso, money, when
-from .session import Session, adapter_of, command
+from .session import Session, adapter_of, command, segment_json
 
 # Models that are listed, and words (skills, commands, kinds) of a line.
 _MODELS, _WORDS = 12, 6
+# Topics that detail lists.
+_TOPICS = 12
 # Ends of a call that need no word.
 _USUAL = frozenset(('end_turn', 'tool_use', 'stop', 'toolUse', 'tool-calls', 'STOP'))
 
@@ -22,6 +24,12 @@ def stats():
     """-> Command session-stats."""
     return command('session-stats', "One session's numbers: what it adds to totals and, where it repeats another session, the whole transcript.", (),
                     ('session-stats SESSION', 'session-stats SESSION --format json'), _stats)
+
+
+def detail():
+    """-> Command detail of index-builder.py: session-stats with the session's topics."""
+    return stats()._replace(name='detail', summary='Everything the index knows of one session.',
+                            examples=('detail SESSION', 'detail SESSION --format json'), run=lambda args, out: _stats(args, out, True))
 
 
 def numbers(session):
@@ -90,10 +98,13 @@ def working(session, numbers):
     return found
 
 
-def _stats(args, out):
+def _stats(args, out, topics=False):
     session = Session(args, out)
     try:
         data = numbers(session)
+        found = session.segments() if topics else []
+        if topics:
+            data['segments'] = [segment_json(session, found, place) for place in range(len(found))]
         if args.format == 'json':
             dump(out, data)
             return

@@ -106,6 +106,7 @@ class Ledger(object):
             return
         if piece.fresh:
             self._drop_facts(file)
+        self._drop_segments(file)
         rows = []
         for key, values in piece.facts:
             fact = Fact(*values)
@@ -184,11 +185,15 @@ class Ledger(object):
         self.db.execute('delete from facts where file = ?', (file,))
         self.db.execute('delete from summaries where file = ?', (file,))
 
+    def _drop_segments(self, file):
+        self.db.execute('delete from segments where session = ?', (self._session(file),))
+
     def forget(self, file):
         """Take a file out: its facts are freed for whoever else holds them."""
         session = self._session(file)
         self._tally(session)
         self._drop_facts(file)
+        self._drop_segments(file)
         self.recheck.discard(file)
         self.db.execute('delete from rivals where file = ? or other = ?', (file, file))
         self.db.execute('delete from files where id = ?', (file,))

@@ -9,7 +9,7 @@ import sqlite3
 
 from ..base.errors import IndexUnusable
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 INDEX_NAME = 'index.db'
 
 INDEX_SCHEMA = '''
@@ -36,6 +36,7 @@ create table facts (
     extra text, primary key (key, file)) without rowid;
 create index facts_file on facts (file);
 create table rivals (file integer, other integer, primary key (file, other)) without rowid;
+create table segments (session integer primary key, version integer, found text);
 create table summaries (leaf text, file integer, text text, target integer, primary key (leaf, file)) without rowid;
 '''
 

@@ -1,0 +1,152 @@
+"""Where a conversation turns to something else: the segmentation of a list of turns, numbers in and places out.
+
+The cut of all possible ones is taken under which the words of the segments are most likely, each segment having words of
+its own (Utiyama and Isahara 2001), by dynamic programming; a cut costs a fixed amount, which a pause, a compaction or a
+greeting lowers. Words that stand all around count little. The values were set on one half of an evaluation and
+checked on the other (tests/test_segments.py).
+"""
+import math
+
+# Baked into what the index keeps: a change of anything that decides segments needs a new number.
+VERSION = 1
+
+MIN_GAP = 4 * 3600      # seconds
+MAX_TOPICS = 20
+# Cost of a cut, in units of the logarithm of the amount of words, of which there are at least _AMOUNT.
+_CUT, _AMOUNT = 1.15, 300.0
+# So many turns around decide how common a word is; one in this share of them says nothing.
+_AROUND, _EVERYWHERE = 40, 0.6
+# The words a segment could have said: at most this many times what a turn says.
+_SAYABLE = 60.0
+# What lowers the cost of a cut, as a share of it: a compaction, a greeting, and a pause (all of it at the shortest pause that
+# always cuts, a third less for each halving).
+_COMPACTION, _GREETING, _HALVING = 0.5, 0.5, 0.33
+_ALWAYS = 1e9
+
+
+def cuts(bags, gaps, compacted, greeted, min_gap=MIN_GAP, most=MAX_TOPICS):
+    """-> list of (place, reasons, strength) of the turns at which a new segment begins, in order, without the first turn.
+
+    bags: for each turn {word: weight}; gaps: seconds between a turn and the one before, None unknown; compacted, greeted:
+    True for a turn before which the context was compacted, that opens with a greeting; min_gap: a pause of so many
+    seconds always cuts; most: number of segments at most (0: any), the weakest cuts go first. reasons: of 'pause',
+    'compaction', 'words'. strength: how far the words are apart in costs of a cut, below 0 for what they say against it.
+    """
+    if len(bags) < 2:
+        return []
+    bags = _weighed(bags)
+    amount = sum(sum(bag.values()) for bag in bags)
+    size = max(1.0, min(float(len(set(word for bag in bags for word in bag))), max(50.0, _SAYABLE * amount / len(bags))))
+    price = _CUT * math.log(max(_AMOUNT, min(amount, 4 * size)))
+    help_ = [0.0] + [_help(gaps[i], compacted[i], greeted[i], min_gap) for i in range(1, len(bags))]
+    places = _best(bags, help_, price, size)
+    known = {}
+
+    def cost(first, end):
+        if (first, end) not in known:
+            known[first, end] = _cost(bags[first:end], size)
+        return known[first, end]
+
+    while True:
+        edges = [0] + places + [len(bags)]
+        strengths = [(cost(a, c) - cost(a, b) - cost(b, c)) / price - 1 for a, b, c in zip(edges, edges[1:], edges[2:])]
+        if not most or len(places) < most:
+            break
+        worth = [strength + help_[place] for strength, place in zip(strengths, places)]
+        del places[worth.index(min(worth))]
+    return [(place, _reasons(gaps[place], compacted[place], strength, min_gap), round(strength, 3))
+            for place, strength in zip(places, strengths)]
+
+
+def _reasons(gap, compacted, strength, min_gap):
+    out = []
+    if gap is not None and gap >= min_gap:
+        out.append('pause')
+    if compacted:
+        out.append('compaction')
+    if strength > 0 or not out:
+        out.append('words')
+    return out
+
+
+def _help(gap, compacted, greeted, min_gap):
+    """-> how much of a cut's cost is not asked for."""
+    if gap is not None and gap >= min_gap:
+        return _ALWAYS
+    out = _COMPACTION if compacted else 0.0
+    if greeted:
+        out += _GREETING
+    if gap is not None and gap > 0 and min_gap > 0:
+        out += max(0.0, 1 + _HALVING * math.log(gap / float(min_gap), 2))
+    return out
+
+
+def _weighed(bags):
+    """-> the bags with each word weighed by how few of the turns around hold it."""
+    count, half, out = {}, _AROUND // 2, []
+    for bag in bags[:half]:
+        for word in bag:
+            count[word] = count.get(word, 0) + 1
+    for i, bag in enumerate(bags):
+        for word in bags[i + half] if i + half < len(bags) else ():
+            count[word] = count.get(word, 0) + 1
+        for word in bags[i - half - 1] if i > half else ():
+            count[word] -= 1
+        everywhere = _EVERYWHERE * (min(len(bags), i + half + 1) - max(0, i - half))
+        weighed = {}
+        for word in sorted(bag):
+            rare = 1 - count[word] / everywhere
+            if rare > 0:
+                weighed[word] = bag[word] * rare
+        out.append(weighed)
+    return out
+
+
+def _cost(bags, size):
+    """-> how unlikely the words of one segment are, in nats."""
+    words, amount = {}, 0.0
+    for bag in bags:
+        for word, weight in bag.items():
+            words[word] = words.get(word, 0.0) + weight
+            amount += weight
+    return amount * math.log(amount + size) - sum(weight * math.log(weight + 1) for weight in words.values())
+
+
+def _best(bags, help_, price, size):
+    """-> the places of the cheapest cut."""
+    log = math.log
+    cheapest, came_from = [0.0], [0]
+    starts = []
+    for end, bag in enumerate(bags):
+        # Where a cut is certain it is free: nothing competes with it.
+        asked = 0.0 if not end or help_[end] >= _ALWAYS else price * (1 - help_[end])
+        starts.append([end, {}, 0.0, 0.0, cheapest[end] + asked])
+        low, source, costs = None, 0, []
+        for start in starts:
+            words, amount, spared = start[1:4]
+            for word, weight in bag.items():
+                before = words.get(word)
+                if before is not None:
+                    spared -= before * log(before + 1)
+                    weight += before
+                    amount -= before
+                words[word] = weight
+                amount += weight
+                spared += weight * log(weight + 1)
+            start[2], start[3] = amount, spared
+            cost = start[4] + amount * log(amount + size) - spared
+            costs.append(cost)
+            if low is None or cost < low:
+                low, source = cost, start[0]
+        cheapest.append(low)
+        came_from.append(source)
+        # A beginning that is two cuts behind does not catch up; neither does one before a place that always cuts.
+        starts = [start for start, cost in zip(starts, costs) if cost < low + 2 * price]
+        if end + 1 < len(bags) and help_[end + 1] >= _ALWAYS:
+            starts = []
+    out, place = [], len(bags)
+    while place > 0:
+        place = came_from[place]
+        if place > 0:
+            out.append(place)
+    return out[::-1]
