@@ -3,7 +3,7 @@ import os
 
 from ..base import paths
 from ..base import text as texts
-from ..base.errors import UnknownReference, UsageError
+from ..base.errors import UsageError
 from . import options as opt
 from .common import Asked, Cleaner, amount, dump, dump_list, iso, when
 from .run import run
@@ -67,13 +67,10 @@ def _segments(args, asked, row, sources):
 
 def _found(args, asked):
     """-> (session row, its Sources); a transcript outside the agents' folders is read where it is."""
-    try:
+    path = os.path.abspath(os.path.expanduser(args.ref))
+    if not os.path.isfile(path) or asked.catalog.holds(path):
         row = asked.catalog.resolve(args.ref).row
         return row, asked.catalog.sources(row)
-    except UnknownReference:
-        path = os.path.abspath(os.path.expanduser(args.ref))
-        if not os.path.isfile(path):
-            raise
     from ..adapters import lookup
     from ..index.catalog import Row
     session = lookup.session_at(path)

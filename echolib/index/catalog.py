@@ -123,6 +123,8 @@ class Catalog(object):
             body, line = head, int(tail)
         if '/' in body:
             body, _, chain = body.partition('/')
+        if not body:
+            raise UnknownReference(ref, "no transcript '%s' is known; sessions: sd-recall.py sessions --scope all" % ref)
         exact = self._sid('sid = ?', body)
         rows = exact or self._sid("lower(sid) = ?", body.lower())
         if not rows:
@@ -142,6 +144,10 @@ class Catalog(object):
     def _sid(self, where, *values):
         return [Row(*row) for row in self.db.execute(
             'select %s from sessions where %s and copy_of is null and readable = 1 order by sid' % (', '.join(_COLUMNS), where), values)]
+
+    def holds(self, path):
+        """True when a file is one of a session's."""
+        return self._by_path(path) is not None
 
     def _by_path(self, ref):
         path, line = ref, None

@@ -16,6 +16,8 @@ MAX_TOPICS = 20
 _CUT, _AMOUNT = 1.15, 300.0
 # So many turns around decide how common a word is; one in this share of them says nothing.
 _AROUND, _EVERYWHERE = 40, 0.6
+# A word's turns lie in a row from so many turns on.
+_ROW = 3
 # The words a segment could have said: at most this many times what a turn says.
 _SAYABLE = 60.0
 # What lowers the cost of a cut, as a share of it: a compaction, a greeting, and a pause (all of it at the shortest pause that
@@ -60,7 +62,7 @@ def cuts(bags, gaps, compacted, greeted, min_gap=MIN_GAP, most=MAX_TOPICS):
 
 def _reasons(gap, compacted, strength, min_gap):
     out = []
-    if gap is not None and gap >= min_gap:
+    if gap is not None and (gap >= min_gap or strength <= 0 and _pause(gap, min_gap)):
         out.append('pause')
     if compacted:
         out.append('compaction')
@@ -76,14 +78,18 @@ def _help(gap, compacted, greeted, min_gap):
     out = _COMPACTION if compacted else 0.0
     if greeted:
         out += _GREETING
-    if gap is not None and gap > 0 and min_gap > 0:
-        out += max(0.0, 1 + _HALVING * math.log(gap / float(min_gap), 2))
-    return out
+    return out + (_pause(gap, min_gap) if gap is not None else 0.0)
+
+
+def _pause(gap, min_gap):
+    return max(0.0, 1 + _HALVING * math.log(gap / float(min_gap), 2)) if gap > 0 and min_gap > 0 else 0.0
 
 
 def _weighed(bags):
-    """-> the bags with each word weighed by how few of the turns around hold it."""
+    """-> the bags with each word weighed: what few of the turns around hold says much, and what stands in a row of turns does,
+    however many these are; what is scattered all around says nothing."""
     count, half, out = {}, _AROUND // 2, []
+    clumped = _clumped(bags)
     for bag in bags[:half]:
         for word in bag:
             count[word] = count.get(word, 0) + 1
@@ -95,10 +101,33 @@ def _weighed(bags):
         everywhere = _EVERYWHERE * (min(len(bags), i + half + 1) - max(0, i - half))
         weighed = {}
         for word in sorted(bag):
-            rare = 1 - count[word] / everywhere
+            rare = max(1 - count[word] / everywhere, clumped.get(word, 0.0))
             if rare > 0:
                 weighed[word] = bag[word] * rare
         out.append(weighed)
+    return out
+
+
+def _clumped(bags):
+    """-> {word: how far from chance, 0, to one unbroken row of turns, 1, its turns lie} of words in at least _ROW turns; less
+    where chance could have done it."""
+    turns, pairs, before = {}, {}, ()
+    for bag in bags:
+        for word in bag:
+            turns[word] = turns.get(word, 0) + 1
+            if word in before:
+                pairs[word] = pairs.get(word, 0) + 1
+        before = bag
+    out, total = {}, float(len(bags))
+    # Standard deviations beyond chance that are sure: among more words in more turns more lie together by chance.
+    enough = math.log(max(2.0, total), 2) / 2
+    for word, number in turns.items():
+        if _ROW <= number < total:
+            share = number / total
+            more = pairs.get(word, 0) - (number - 1) * share
+            if more > 0:
+                sure = min(1.0, more / math.sqrt((number - 1) * share * (1 - share)) / enough)
+                out[word] = (more / ((number - 1) * (1 - share)) * sure) ** 2
     return out
 
 
