@@ -137,7 +137,10 @@ def prints(tree):
 
 
 def logic(tree):
-    """Return what a script holds beside its path line, one import of a main and the exit with it."""
+    """Return what a script holds beside its path line, one import of a main and the exit with it.
+
+    A script that is imported as a library too hands on more names of that module.
+    """
     problems, seen = [], []
 
     def call(node, name):
@@ -155,7 +158,7 @@ def logic(tree):
         if isinstance(node, ast.Expr) and call(node.value, 'sys.path.insert'):
             seen.append('path')
         elif isinstance(node, ast.ImportFrom) and not node.level and node.module.startswith('echolib.cli.') \
-                and [(alias.name, alias.asname) for alias in node.names] == [('main', None)]:
+                and ('main', None) in [(alias.name, alias.asname) for alias in node.names] and not any(alias.asname for alias in node.names):
             seen.append('import')
         elif is_exit(node):
             seen.append('exit')

@@ -3,7 +3,6 @@ import os
 
 from ..base import paths
 from ..base import text as texts
-from ..base.errors import UsageError
 from . import options as opt
 from .common import Asked, Cleaner, amount, dump, dump_list, iso, when
 from .run import run
@@ -19,7 +18,8 @@ def command():
     """-> Command."""
     return opt.Command(
         '', SUMMARY,
-        (('ref', False, 'a session id (or its beginning) or a transcript; with --project a project directory (without: the one you are in)'),),
+        (('ref', False, 'a session id (or its beginning) or a transcript, without: the newest session; with --project a project directory,'
+                       ' without: the one you are in'),),
         (opt.option('--project', 'flag', False, 'the sessions of a project, newest first'),
          opt.option('--min-gap', 'int', None, 'a pause of so many seconds always begins a topic (default 14400)', 'SECONDS'),
          opt.option('--max-topics', 'int', None, 'at most so many topics of a session, the weakest cuts go first (default 20, 0: all)', 'N'),
@@ -50,8 +50,6 @@ def session_json(row, numbered, clean):
 
 
 def _run(args, out):
-    if not args.ref and not args.project:
-        raise UsageError('which session? Give REF, a session id or a transcript, or --project (sessions: sd-recall.py sessions)')
     asked = Asked(args, out)
     try:
         return _project(args, out, asked) if args.project else _one(args, out, asked)
@@ -66,7 +64,11 @@ def _segments(args, asked, row, sources):
 
 
 def _found(args, asked):
-    """-> (session row, its Sources); a transcript outside the agents' folders is read where it is."""
+    """-> (session row, its Sources), Nones where there is no session at all; a transcript outside the agents' folders is read where
+    it is."""
+    if not args.ref:
+        row = next(iter(asked.rows()), None)
+        return row, row and asked.catalog.sources(row)
     path = os.path.abspath(os.path.expanduser(args.ref))
     if not os.path.isfile(path) or asked.catalog.holds(path):
         row = asked.catalog.resolve(args.ref).row
@@ -88,6 +90,14 @@ def _is_within(asked, segment):
 def _one(args, out, asked):
     clean = Cleaner(args)
     row, sources = _found(args, asked)
+    if row is None:
+        if args.format == 'json':
+            dump(out, {'session': None, 'session_id': None, 'total_messages': 0, 'segment_count': 0, 'segments': []})
+        elif args.format == 'tsv':
+            _header(out)
+        else:
+            out.line('No sessions%s; what is read: sd-recall.py environments' % (' in that time' if args.since or args.until else ' here'))
+        return
     every = list(enumerate(_segments(args, asked, row, sources), 1))
     shown = [(place, one) for place, one in every if _is_within(asked, one)]
     if args.format == 'json':
@@ -99,6 +109,8 @@ def _one(args, out, asked):
         _rows(out, clean, row, shown)
     else:
         short = asked.catalog.short_id(row.sid) if row.id is not None else row.sid
+        if not args.ref:
+            out.line('the newest session, %s: %s' % (short, texts.cut(texts.neutralise(clean.line(row.title or row.first_prompt or '')), 100)))
         out.line('%s, %s' % (_count(len(every), 'topic'), _count(sum(one.messages for _, one in every), 'message')))
         blocks = [_block(asked, clean, short, place, one, True) for place, one in shown]
         _fence(out, asked, blocks, row.sid, row.created, 'Nothing was said%s.' % (' in that time' if every else ''))
