@@ -150,6 +150,12 @@ def _stats(args, out, topics=False):
                                              for n, r in top))
         for line in _work_lines(data, clean):
             out.line(line)
+        if len(found) > 1:
+            out.line('%d topics, each with its first line:' % len(found))
+            for one in found[:_TOPICS]:
+                out.line('  %s:%d %s' % (session.short, one.line, texts.cut(texts.neutralise(clean.line(one.label)), 90)))
+            if len(found) > _TOPICS:
+                out.line('  and %d more: topic-segmenter.py %s' % (len(found) - _TOPICS, session.short))
         out.line('Read it: sd-recall.py show %s; what to change: analyze-session.py %s' % (session.short, session.short))
     finally:
         session.asked.close()

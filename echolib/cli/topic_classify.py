@@ -184,7 +184,7 @@ def _overview(args, out, asked, rows, found, topics, path):
     for name in sorted(sums, key=lambda n: (n == UNCLASSIFIED, -sums[n]['sessions'], n)):
         mine = [row for row in rows if of[row.id] == name]
         one = dict(topic=clean(name), sessions=len(mine), share=len(mine) / float(len(rows)), also=also.get(name, 0))
-        one.update((key, sums[name][key]) for key in ('api_calls', 'tokens', 'cost_usd', 'known_cost_usd'))
+        one.update((key, sums[name][key]) for key in ('api_calls', 'tokens', 'cost_usd', 'known_cost_usd', 'tokens_unknown'))
         one['cost_share'] = one['known_cost_usd'] / whole if whole else None
         times = [row.created for row in mine if row.created is not None] + [row.modified for row in mine if row.modified is not None]
         one.update(first=iso(min(times)) if times else None, last=iso(max(times)) if times else None)
