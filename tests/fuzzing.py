@@ -515,7 +515,7 @@ def check(script, words, code, out, err):
     form = words[words.index('--format') + 1] if '--format' in words[:-1] else 'tsv' if 'sessions' in words[:1] else 'text'
     if code and out.strip() and not (words[:1] in (['status'], ['verify'])):
         raise Finding('an answer and exit code %d: %s\n%s' % (code, where, out[:500]))
-    if not out and not err:
+    if not out and not err and script != 'refresh-hook':
         raise Finding('not a word: ' + where)
     if code and not err and words[:1] not in (['status'], ['verify']):
         raise Finding('no reason: ' + where)

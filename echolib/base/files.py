@@ -31,3 +31,17 @@ def is_dir(path):
         return os.path.isdir(path)
     except ValueError:
         return False
+
+
+def make_private(folder):
+    """Make a folder, and those above it that are missing, for their owner alone. (makedirs gives its mode to the last only.)"""
+    if os.path.isdir(folder):
+        return
+    above = os.path.dirname(folder)
+    if above != folder:
+        make_private(above)
+    try:
+        os.mkdir(folder, 0o700)
+    except FileExistsError:
+        # Another process was faster; anything else in its place shows when it is used.
+        return

@@ -8,7 +8,7 @@ import os
 import time
 from zlib import crc32
 
-from .files import open_regular
+from .files import make_private, open_regular
 from . import paths
 
 _FOLDER = 'memos'
@@ -75,7 +75,7 @@ def _read(place):
 def _write(place, value):
     fresh = '%s.%d' % (place, os.getpid())
     try:
-        os.makedirs(os.path.dirname(place), 0o700, exist_ok=True)
+        make_private(os.path.dirname(place))
         with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), 'wb') as handle:
             handle.write(json.dumps(value, separators=(',', ':')).encode('ascii'))
         os.replace(fresh, place)

@@ -3,8 +3,6 @@ import os
 
 from ..base import clock, paths, text
 from ..base.errors import UsageError
-from ..index import access
-from ..index.catalog import Catalog, Filter
 
 
 class Asked(object):
@@ -14,6 +12,9 @@ class Asked(object):
     """
 
     def __init__(self, args, out, text=False, refresh=True):
+        # Not sooner: where Python has no sqlite3, help and errors still come.
+        from ..index import access
+        from ..index.catalog import Catalog, Filter
         self.args, self.out = args, out
         self.now = clock.now()
         self.zone = clock.zone()

@@ -16,7 +16,7 @@ class Output(object):
 
     def __init__(self):
         self._parts, self._lines, self._size = [], [], 0
-        self._notes = []
+        self._notes, self._flushed = [], False
         self.mask = True
 
     def write(self, text):
@@ -61,8 +61,24 @@ class Output(object):
         """Hand what was written to stdout."""
         self._pass_lines()
         text, self._parts, self._size = ''.join(self._parts), [], 0
-        if text:
+        if not text:
+            return
+        self._flushed = True
+        try:
             _write(sys.stdout, text)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            if error.errno in (9, 22):
+                raise
+            # Nor would the interpreter get rid of the rest when it ends.
+            _closed()
+            raise EchoError('the answer cannot be written: %s' % (error.strerror or error))
+
+    def forget(self):
+        """Drop what was said so far; -> False where some of it is out already."""
+        self._parts, self._lines, self._size = [], [], 0
+        return not self._flushed
 
     def width(self):
         """Columns of the terminal, 100 where there is none."""
@@ -132,7 +148,7 @@ def run(program, summary, commands, argv, default=None):
     out = Output()
     argv = [_as_typed(word) for word in argv]
     try:
-        code = _dispatch(program, summary, commands, argv, default, out)
+        code = _repaired(out, lambda: _dispatch(program, summary, commands, argv, default, out))
         out.flush()
         return code
     except BrokenPipeError:
@@ -147,23 +163,47 @@ def run(program, summary, commands, argv, default=None):
         return _say(out, 'not enough memory', 1)
     except RecursionError:
         return _say(out, 'a record is nested too deep to be shown', 1)
+    except ImportError as error:
+        if 'sqlite3' not in str(error):
+            raise
+        return _say(out, 'this Python (%s) has no sqlite3 module, which is needed; run the script with another Python 3.6 or later' % sys.executable, 1)
     except OSError as error:
         if sys.stdout is None or error.errno in (9, 22, 32) and _stdout_gone():
             return _closed()
         return _say(out, error, 1)
 
 
+def _repaired(out, answer):
+    """-> answer(); where that meets damage inside the index, the index is repaired and asked again.
+
+    Damage that shows when the index is opened is dealt with there; this is for pages that are only met on the way.
+    """
+    for step in (False, True, None):
+        try:
+            return answer()
+        except Exception as error:
+            sqlite = sys.modules.get('sqlite3')
+            if sqlite is None or not isinstance(error, sqlite.DatabaseError):
+                raise
+            if step is None or not out.forget():
+                raise EchoError('the index is damaged (%s); make it anew: index-builder.py build --rebuild' % error)
+            from ..index import access
+            access.mend(out.note, error, step)
+
+
 def _as_typed(word):
-    """An argument's text where Python took its bytes for another encoding's (LC_ALL=C)."""
+    """An argument's text where Python took its bytes for another encoding's (LC_ALL=C); a path of other bytes stays it."""
     try:
         word.encode('utf-8')
+        return word
     except UnicodeEncodeError:
         try:
-            return os.fsencode(word).decode('utf-8', 'replace')
+            data = os.fsencode(word)
         except UnicodeEncodeError:
             # Half a character, as Windows takes it.
             return word.encode('utf-8', 'replace').decode('utf-8')
-    return word
+    text = data.decode('utf-8', 'replace')
+    return word if '\ufffd' in text and os.path.lexists(word) else text
 
 
 def _say(out, error, code):

@@ -27,9 +27,8 @@ class MemoryStore(Store):
         self.text = text and schema.has_fts5()
         self.connections = {}
         self.db = sqlite3.connect(':memory:', isolation_level=None)
-        for statement in schema.INDEX_SCHEMA.split(';\n'):
-            if statement.strip():
-                self.db.execute(statement)
+        for statement in schema.statements(schema.INDEX_SCHEMA):
+            self.db.execute(statement)
 
     def lock(self, wait=0.0):
         """Nobody else can write here."""
@@ -48,9 +47,8 @@ class MemoryStore(Store):
         number = self.db.execute("insert into shards (file, docs_end, docs, dead, bytes) values ('', 1, 0, 0, 0)").lastrowid
         if self.text:
             db = sqlite3.connect(':memory:', isolation_level=None)
-            for statement in schema.SHARD_SCHEMA.split(';\n'):
-                if statement.strip():
-                    db.execute(statement)
+            for statement in schema.statements(schema.SHARD_SCHEMA):
+                db.execute(statement)
             self.connections[number] = db
         return number
 
@@ -92,6 +90,8 @@ def open_view(note, refresh=True, text=False, agent=None, progress=None):
 
 def _opened(store, note, refresh, text, agent, progress):
     usable = store.open(create=refresh)
+    if usable and store.db.execute("select 1 from meta where key = 'built'").fetchone() is None:
+        usable = False
     if store.stale:
         from . import build
         note('the index was made by another version; it is built again')
@@ -120,6 +120,19 @@ def _archive(store):
     if row is None or not 0 <= time.time() - row[0] < 20 * 3600:
         from . import archive
         archive.daily(store)
+
+
+def mend(note, error, anew):
+    """Repair the index after an error that told damage; anew: give it up, the next opening builds another."""
+    store = Store(paths.data_dir(), note)
+    note('the index was damaged (%s); %s' % (error, 'it is built again' if anew else 'the damaged part is built again'))
+    try:
+        if anew:
+            store.move_aside()
+        else:
+            repair(store)
+    finally:
+        store.close()
 
 
 def repair(store):

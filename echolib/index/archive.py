@@ -10,7 +10,7 @@ from zlib import crc32
 
 from ..adapters import registry
 from ..base import paths
-from ..base.files import open_regular
+from ..base.files import make_private, open_regular
 
 FOLDER = 'archive'
 # The client removes transcripts this many days after their last change, unless told otherwise (2.1.332 and before).
@@ -126,8 +126,7 @@ def _copy(path, root, where):
         stat = os.stat(path)
         if os.path.exists(target) and os.stat(target).st_mtime_ns == stat.st_mtime_ns:
             return False
-        if not os.path.isdir(os.path.dirname(target)):
-            os.makedirs(os.path.dirname(target), 0o700)
+        make_private(os.path.dirname(target))
         part = target + '.part'
         fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(fd, 'wb') as out, gzip.GzipFile(os.path.basename(path), 'wb', 4, out, 0) as packed, open_regular(path) as handle:

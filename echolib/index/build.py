@@ -12,6 +12,7 @@ from .. import analysis
 from ..adapters import Source, registry
 from ..base import paths
 from ..base.errors import IndexUnusable
+from ..base.files import make_private
 from . import ingest, plan, rollup, schema
 from .ownership import Ledger
 from .store import Store, remove
@@ -447,7 +448,10 @@ def rebuild(store, progress=None, wait=20.0, jobs=None):
         return plan.Result(0, 0, 0, 0, 0, [], time.time() - began, [], True)
     folder = os.path.join(store.folder, 'rebuild-%d' % os.getpid())
     try:
-        os.makedirs(folder, 0o700)
+        make_private(folder)
+        for name in os.listdir(folder):
+            # Of a killed process that had our number.
+            remove(os.path.join(folder, name))
         fresh = Store(folder, store.note)
         fresh.open()
         todo = plan.make(fresh.db, folder=store.folder, whole=True)

@@ -7,6 +7,7 @@ from ..adapters import Source
 from ..base import paths
 from ..base.errors import AmbiguousReference, UnknownReference, UsageError
 from ..base.files import open_regular
+from ..base.text import clean_surrogates
 
 _COLUMNS = ('id agent root folder sid project created modified msg_count branch title title_kind first_prompt path lines '
             'parse_errors unknown_records readable copy_of gone machine entrypoint version model context tokens known_cost '
@@ -117,6 +118,9 @@ class Catalog(object):
             found = self._by_path(ref)
             if found is not None:
                 return found
+            ref = clean_surrogates(ref)
+            if ref.startswith(os.sep):
+                raise UnknownReference(ref, "'%s' is no transcript that is known; list them with: sd-recall.py sessions --scope all" % ref)
         body, chain, line = ref, '', None
         head, colon, tail = ref.rpartition(':')
         if colon and tail.isdecimal() and len(tail) < 16:

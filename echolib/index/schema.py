@@ -98,11 +98,17 @@ def create(path, script, page_size=8192):
     db.execute('pragma journal_mode=wal')
     settle(db)
     db.execute('begin immediate')
-    for statement in script.split(';\n'):
-        if statement.strip():
-            db.execute(statement)
+    for statement in statements(script):
+        db.execute(statement)
     db.execute('commit')
     return db
+
+
+def statements(script):
+    """-> list of a schema's statements as this SQLite takes them."""
+    if sqlite3.sqlite_version_info < (3, 8, 2):
+        script = script.replace(' without rowid', '')
+    return [statement for statement in script.split(';\n') if statement.strip()]
 
 
 def settle(db, wipe=True):

@@ -5,6 +5,7 @@ import time
 
 from ..base import paths
 from ..base.errors import IndexUnusable
+from ..base.files import make_private
 from . import schema
 
 _SIDE_FILES = ('-wal', '-shm', '-journal', '.words')
@@ -69,8 +70,7 @@ class Store(object):
             raise IndexUnusable("this Python's SQLite has no FTS5")
         fresh = os.path.join(self.folder, 'new-%d.db' % os.getpid())
         try:
-            if not os.path.isdir(self.folder):
-                os.makedirs(self.folder, 0o700)
+            make_private(self.folder)
             held = self._lock is not None
             if not held and not self.lock(20.0):
                 raise IndexUnusable('another process is making the index')

@@ -11,7 +11,7 @@ from zlib import crc32
 from ..adapters.universal import DIALOGS
 from ..base import clock, paths
 from ..base.errors import EchoError
-from ..base.files import open_regular
+from ..base.files import make_private, open_regular
 from .chat_messages import Message, merged, share
 
 # sid: its session's id; format, chat: what Chat calls format and id; source: name of the export; imported: ms.
@@ -142,8 +142,7 @@ def _write(dialog, chat):
             'first': clock.format_time(dialog.first) or None, 'last': clock.format_time(dialog.last) or None}
     part = '%s.%d.part' % (dialog.path, os.getpid())
     try:
-        if not os.path.isdir(top):
-            os.makedirs(top, 0o700)
+        make_private(top)
         fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(fd, 'w', encoding='utf-8', errors='replace', newline='\n') as out:
             out.write(json.dumps(head, ensure_ascii=False) + '\n')
