@@ -422,7 +422,8 @@ class Fuzzer(object):
                 words += [option.names[-1], self._option(dice, option, home)]
         if script != 'format-detector' and any(word.startswith('-') for word in words[1:2]):
             words[1:2] = ['--', words[1]]
-        return script, words
+        # No system hands over a zero byte.
+        return script, [word.replace('\0', '') for word in words]
 
     def _place(self, dice, place, home, script):
         if script == 'format-detector':

@@ -416,7 +416,7 @@ def test_a_python_with_less(machine, name):
     code, out, err = machine.child(RECALL, 'stats', '--format', 'json', env=env)
     if name == 'no sqlite3':
         assert code == 1 and out == '' and len(err.splitlines()) == 1 and 'sqlite3' in err, err
-        for script, words in (('index-builder', ['status']), ('trend-engine', ['usage']), ('chat-profiles', ['list']), ('skill-gap-finder', ['analyze'])):
+        for script, words in (('index-builder', ['status']), ('trend-engine', ['usage']), ('skill-gap-finder', ['analyze'])):
             code, out, err = machine.child(os.path.join(ROOT, 'scripts', script + '.py'), *words, env=env)
             assert code in (1, 2) and out == '', (script, out, err)
         code, out, err = machine.child(os.path.join(ROOT, 'scripts', 'refresh-hook.py'), env=env)

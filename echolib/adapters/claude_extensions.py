@@ -8,7 +8,7 @@ import os
 import re
 from collections import namedtuple
 
-from ..base.files import open_regular
+from ..base.files import is_dir, open_regular
 from . import registry
 from .claude import NAME as AGENT
 from .claude import roots
@@ -87,7 +87,7 @@ def _upwards(project, home):
     """Yield a project's directory and those above it up to its repository's top."""
     folder = project
     for _ in range(20):
-        if not os.path.isabs(folder) or folder == home or not os.path.isdir(folder):
+        if not os.path.isabs(folder) or folder == home or not is_dir(folder):
             return
         yield folder
         above = os.path.dirname(folder)
@@ -124,7 +124,7 @@ def _pages(found, folder, kind, source, plugin, project, before=''):
         path = os.path.join(folder, name)
         if name.endswith('.md'):
             _page(found, path, kind, before + name[:-3], source, plugin, project)
-        elif before.count(':') < 3 and os.path.isdir(path) and not os.path.islink(path):
+        elif before.count(':') < 3 and is_dir(path) and not os.path.islink(path):
             _pages(found, path, kind, source, plugin, project, before + name + ':')
 
 
@@ -183,7 +183,7 @@ def _of_plugins(found, root, settings):
                 continue
             project = one.get('projectPath')
             folder = _live(markets, market, name) or one.get('installPath')
-            if type(folder) is str and os.path.isdir(folder):
+            if type(folder) is str and is_dir(folder):
                 _plugin(found, folder, name, project if type(project) is str else '')
 
 
@@ -196,7 +196,7 @@ def _live(markets, market, name):
     for plugin in listed.get('plugins') or () if type(listed) is dict else ():
         if type(plugin) is dict and plugin.get('name') == name and type(plugin.get('source')) is str:
             folder = os.path.normpath(os.path.join(top, plugin['source']))
-            return folder if os.path.isdir(folder) else None
+            return folder if is_dir(folder) else None
     return None
 
 
@@ -211,7 +211,7 @@ def _plugin(found, folder, name, project):
         more = manifest.get(field)
         for one in more if type(more) is list else [more]:
             path = os.path.normpath(os.path.join(folder, one)) if type(one) is str else ''
-            if path and os.path.isdir(path):
+            if path and is_dir(path):
                 if read:
                     read(found, path, 'plugin', name, project)
                 else:

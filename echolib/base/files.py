@@ -26,9 +26,10 @@ def _opened(path, flags):
 
 
 def is_dir(path):
-    """True where a folder is; a name no system takes (a zero byte, half a character) is none."""
+    """True where a folder is on this machine. A name no system takes is none, nor is another machine's share: looking at a
+    path of the kind \\\\server\\share, which a transcript may name, would have Windows sign in there."""
     try:
-        return os.path.isdir(path)
+        return path[:2] not in ('\\\\', '//') and os.path.isdir(path)
     except ValueError:
         return False
 

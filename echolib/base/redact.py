@@ -55,6 +55,36 @@ _FORMATS = (
     ('grafana-token', 'glsa_ glc_', '?[A-Za-z0-9_]{24,}'),
     ('sentry-token', 'sntrys_ sntryu_', _W + '{20,}'),
     ('supabase-token', 'sbp_', '[0-9a-f]{32,}'),
+    ('planetscale-token', 'pscale_pw_ pscale_tkn_ pscale_oauth_', _W + '{30,}'),
+    ('rubygems-key', 'rubygems_', '[0-9a-f]{40,}'),
+    ('pulumi-token', 'pul-', '[0-9a-f]{40}(?![A-Za-z0-9])'),
+    ('postman-key', 'PMAK-', '[0-9a-f]{20,}-[0-9a-f]{30,}'),
+    ('newrelic-key', 'NRAK-', '[A-Z0-9]{24,}'),
+    ('nvidia-key', 'nvapi-', _W + '{40,}'),
+    ('cerebras-key', 'csk-', '?[a-z0-9]{40,}'),
+    ('tavily-key', 'tvly-', '?' + _W + '{20,}'),
+    ('langsmith-key', 'lsv2_pt_ lsv2_sk_', '[0-9a-f]{32}_[0-9a-f]{10}'),
+    ('fireworks-key', 'fw_', '?[A-Za-z0-9]{22,}'),
+    ('buildkite-token', 'bkua_', '[0-9a-f]{40}'),
+    ('cloudflare-token', 'cfut_ cfat_ cfk_', '?' + _W + '{36,}'),
+    ('crates-token', 'cio', '?[A-Za-z0-9]{32}(?![A-Za-z0-9_-])'),
+    ('square-token', 'EAAA', '?' + _W + '{56,64}(?![A-Za-z0-9+/=_-])'),
+    ('square-token', 'sq0csp- sq0atp-', _W + '{22,}'),
+    ('hubspot-token', 'pat-na1- pat-na2- pat-eu1-', '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'),
+    ('openai-key', 'sess-', '?[A-Za-z0-9]{40}(?![A-Za-z0-9])'),
+    ('fly-token', 'fm1_ fm2_ fo1_', '[A-Za-z0-9+/=_-]{40,}'),
+    ('dynatrace-token', 'dt0c01. dt0s01.', '[A-Z0-9]{24}[.][A-Z0-9]{64}'),
+    ('doppler-token', 'dp.pt. dp.sa. dp.ct.', '[A-Za-z0-9]{40,}'),
+    ('airtable-token', 'pat', '[A-Za-z0-9]{14}[.][0-9a-f]{64}'),
+)
+# Known by what stands in their middle or at their end: kind, the byte before the long run of letters, how far before it
+# the token begins, the whole token.
+_MIDDLES = (
+    ('azure-secret', b'~', 6, br'[A-Za-z0-9_-]{3}[0-9]Q~[A-Za-z0-9_.~-]{31,34}'),
+    ('google-key', b'/', 3, br'1//0[A-Za-z0-9_-]{40,}'),
+    ('terraform-token', b'.', 23, br'[A-Za-z0-9]{14}[.]atlasv1[.][A-Za-z0-9_-]{60,}'),
+    ('azure-token', None, 0, br'[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}(?![A-Za-z0-9])'),
+    ('mailchimp-key', None, 0, br'[0-9a-f]{32}-us[0-9]{1,2}(?![A-Za-z0-9])'),
 )
 _rules = {}         # first two bytes of a format -> [kind, start, what follows, the same compiled]
 
@@ -87,6 +117,8 @@ def _find(text):
         needles = [n for n in needles if n in present]
         if needles:
             finder(raw, low, found, needles)
+    if b'?' in raw and any(word in text for word in _ASIAN):
+        _find_asian(text, raw, found)
     if len(found) < 2:
         return found
     merged = []
@@ -115,7 +147,22 @@ def _find_formats(raw, found):
         if before in b'\\%[;.':                         # also b'', at the start of the text
             for at in _hidden_starts(raw, start, before):
                 _match_format(raw, at, found)
-        start = marked.find(run, marked.find(b' ', start))
+        end = marked.find(b' ', start)
+        if before in b'~/.' or b'AZDO' in raw[start + 76:start + 86] or b'-us' in raw[start + 32:start + 40]:
+            _match_middles(raw, start, before, found)
+        start = marked.find(run, end)
+
+
+def _match_middles(raw, start, before, found):
+    for kind, sign, back, whole in _MIDDLES:
+        if sign not in (before, None):
+            continue
+        hidden = _hidden_starts(raw, start, before) if sign is None and before in b'\\[' else ()
+        for at in (start - back,) + tuple(hidden):
+            m = at >= 0 and re.compile(whole).match(raw, at)
+            if m:
+                found.append((m.start(), m.end(), 0, kind))
+                break
 
 
 def _hidden_starts(raw, start, before):
@@ -125,7 +172,7 @@ def _hidden_starts(raw, start, before):
     if before == b'%':
         return (start + 2,)
     if before == b'.':
-        return (start - 3, start - 4, start - 5)
+        return (start - 3, start - 4, start - 5, start - 6, start - 7, start - 18)
     end = raw.find(b'm', start, start + 3)
     return (end + 1,) if end > start and raw[start:end].isdigit() else ()
 
@@ -453,6 +500,26 @@ def _find_others(raw, low, found, needles):
             if m and not re.match(br'[$<{%*\[]|[0-9]+\Z', raw[m.start(1):m.end(1)]):
                 found.append((m.start(1), m.end(1), 1, kind))
             at = low.find(needle, m.end() if m else at + len(needle))
+
+
+# Passwords, then keys and tokens, as Chinese, Japanese and Korean name them.
+_ASIAN = ('\u5bc6\u7801', '\u5bc6\u78bc', '\u53e3\u4ee4', '\u30d1\u30b9\u30ef\u30fc\u30c9', '\ube44\ubc00\ubc88\ud638',
+          '\u5bc6\u94a5', '\u5bc6\u9470', '\u79c1\u94a5', '\u4ee4\u724c', '\u51ed\u8bc1', '\u30c8\u30fc\u30af\u30f3', '\ud1a0\ud070')
+_PASSWORDS = _ASIAN[:5]
+
+
+def _find_asian(text, raw, found):
+    """Values behind such a name: the name, 'is' or a colon, the value."""
+    value = re.compile('[ \t]{0,3}(?:\u662f|\u4e3a|\u70ba|\u306f|[:=\uff1a\uff1d])[ \t:\uff1a]{0,3}["\'`\u201c\u300c]?([!-~]{6,400})')
+    for name in _ASIAN:
+        at = text.find(name)
+        while at >= 0:
+            m = value.match(text, at + len(name))
+            at = text.find(name, at + 1)
+            if m:
+                given = raw[m.start(1):m.end(1)].rstrip(b'"\'`.,;:)]}')
+                if _is_plausible(given, 'password' if name in _PASSWORDS else 'token', 'bare', b''):
+                    found.append((m.start(1), m.start(1) + len(given), 1, 'password' if name in _PASSWORDS else 'token'))
 
 
 # Each finder runs only where one of its words is in the text at all, and is told which.

@@ -30,7 +30,8 @@ class Unreadable(EchoError, OSError):
         self.path = path
 
 
-def _uri(path, options):
+def uri(path, options):
+    """-> the address of a database for sqlite3.connect(uri=True), whatever bytes its path has."""
     path = os.fsencode(os.path.abspath(path).replace(os.sep, '/'))
     safe = b'/:.-_~' if os.sep == '\\' else b'/.-_~'
     name = ''.join(chr(c) if chr(c).isalnum() and c < 128 or c in safe else '%%%02X' % c for c in bytearray(path))
@@ -84,7 +85,7 @@ def _copy(path, folder):
 
 
 def _connect(target, options):
-    db = sqlite3.connect(_uri(target, options), uri=True, isolation_level=None, timeout=1.0)
+    db = sqlite3.connect(uri(target, options), uri=True, isolation_level=None, timeout=1.0)
     db.text_factory = _text
     try:
         db.execute('select count(*) from sqlite_master').fetchone()

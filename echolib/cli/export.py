@@ -160,7 +160,7 @@ def _page(args, session, coverages, make):
     head = Head(clean.line(row.sid), row.agent, _title(row, clean), clean.line(row.project),
                 clean.line(row.branch), clean.line(row.version), row.created, row.modified, [clean.line(m) for m in models], numbers,
                 money(numbers), bool(row.gone), notes, session.asked.zone)
-    chosen = _chosen(args, session, coverages, args.background)
+    chosen = (item._replace(label=clean.line(item.label)) for item in _chosen(args, session, coverages, args.background))
     sid = session.asked.catalog.short_id(row.sid)
     return make(head, entries(chosen, clean.block, lambda item: session.reference(item, sid), session.abandoned()[1], args.cut, _whole(session)))
 

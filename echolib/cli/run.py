@@ -16,7 +16,7 @@ class Output(object):
 
     def __init__(self):
         self._parts, self._lines, self._size = [], [], 0
-        self._notes, self._flushed = [], False
+        self._notes, self._flushed, self._fenced = [], False, False
         self.mask = True
 
     def write(self, text):
@@ -37,7 +37,7 @@ class Output(object):
 
     def _pass_lines(self):
         if self._lines:
-            self._parts.append(self.fit('\n'.join(self._lines)) + '\n')
+            self._parts.append('\n'.join(self._tamed(line) for line in self.fit('\n'.join(self._lines)).split('\n')) + '\n')
             self._lines = []
 
     def fit(self, text):
@@ -51,11 +51,22 @@ class Output(object):
                 text = '\n'.join(redact(line) for line in text.split('\n'))
         return text
 
+    def _tamed(self, line):
+        """-> a line in which only our own fence passes for structure."""
+        if '<' not in line and '\uff1c' not in line and '\ufe64' not in line:
+            return line
+        from ..base.text import is_fence, neutralise
+        if is_fence(line, self._fenced):
+            self._fenced = not self._fenced
+            return line
+        return neutralise(line)
+
     def note(self, text):
         """Say something beside the answer, once."""
         if text not in self._notes:
             self._notes.append(text)
-            _write(sys.stderr, 'session-digger: %s\n' % self.fit(text))
+            from ..base.text import neutralise
+            _write(sys.stderr, 'session-digger: %s\n' % neutralise(self.fit(text)))
 
     def flush(self):
         """Hand what was written to stdout."""
@@ -77,7 +88,7 @@ class Output(object):
 
     def forget(self):
         """Drop what was said so far; -> False where some of it is out already."""
-        self._parts, self._lines, self._size = [], [], 0
+        self._parts, self._lines, self._size, self._fenced = [], [], 0, False
         return not self._flushed
 
     def width(self):
@@ -209,7 +220,8 @@ def _as_typed(word):
 def _say(out, error, code):
     try:
         out.flush()
-        _write(sys.stderr, 'session-digger: %s\n' % out.fit(str(error)))
+        from ..base.text import neutralise
+        _write(sys.stderr, 'session-digger: %s\n' % neutralise(out.fit(str(error))))
     except (BrokenPipeError, OSError):
         return _closed()
     return code

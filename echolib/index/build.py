@@ -488,7 +488,7 @@ def _at_rest(path):
 
 def _replace_content(db, path):
     """Make index.db say what the database at `path` says, in one transaction."""
-    db.execute('attach database ? as fresh', (path,))
+    db.execute('attach database ? as fresh', (paths.storable(path),))
     db.execute('begin immediate')
     try:
         for name, in db.execute("select name from main.sqlite_master where type = 'table' and name not like 'sqlite_%'").fetchall():

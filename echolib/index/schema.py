@@ -7,6 +7,7 @@ that dies leaves nothing a reader could see.
 import os
 import sqlite3
 
+from ..base import paths
 from ..base.errors import IndexUnusable
 
 SCHEMA_VERSION = 4
@@ -75,14 +76,18 @@ def versions():
 def connect(path, read_only=False, timeout=20.0):
     """-> connection to one of our databases (autocommit; transactions are opened by hand)."""
     if read_only:
-        db = sqlite3.connect('file:%s?mode=ro' % _quoted(path), uri=True, timeout=timeout, isolation_level=None)
-    else:
-        db = sqlite3.connect(path, timeout=timeout, isolation_level=None)
-    return db
+        return sqlite3.connect(_address(path, 'mode=ro'), uri=True, timeout=timeout, isolation_level=None)
+    if paths.storable(path) is not path:
+        # Python 3.6 takes no path here that is not UTF-8.
+        return sqlite3.connect(_address(path, 'mode=rwc'), uri=True, timeout=timeout, isolation_level=None)
+    return sqlite3.connect(path, timeout=timeout, isolation_level=None)
 
 
-def _quoted(path):
-    return os.path.abspath(path).replace('%', '%25').replace('?', '%3f').replace('#', '%23')
+def _address(path, options):
+    if paths.storable(path) is not path:
+        from ..base.sqlite_ro import uri
+        return uri(path, options)
+    return 'file:%s?%s' % (os.path.abspath(path).replace('%', '%25').replace('?', '%3f').replace('#', '%23'), options)
 
 
 def create(path, script, page_size=8192):
