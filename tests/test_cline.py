@@ -113,8 +113,9 @@ def test_files():
 
 @pytest.mark.slow
 def test_commands(home):
-    talking.check_commands(cline, home, EXPECTED, 'capybara', TASK, 'Makefile')
-    # Roo names no model, so that its calls have no price.
+    talking.check_commands(cline, home, EXPECTED, 'capybara', TASK, 'src/a.py')
+    # Roo names no model, so that its calls have no price; Cline's edit of the Makefile failed, so that it touched nothing.
+    assert run_script('sd-recall', 'touched', 'Makefile', '--format', 'json', home=home).json()['touched'] == []
     stats = run_script('sd-recall', 'session-stats', ROO, '--format', 'json', home=home).json()
     assert (stats['cost_usd'], stats['unpriced']['calls']) == (None, 2)
     result = run_script('sd-recall', 'resume', TASK, home=home)
