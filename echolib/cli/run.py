@@ -5,6 +5,9 @@ import sys
 from ..base.errors import EchoError, UsageError
 from . import options
 
+# What bars are made of in a terminal.
+_BLOCK = '\u2588'
+
 
 class Output(object):
     """Where a command's words go: answers to stdout, everything else to stderr.
@@ -115,9 +118,15 @@ class Output(object):
     def bar(self, share, columns):
         """-> a bar of a share (0 to 1) of so many columns; what is more than 0 shows."""
         size = int(share * columns + 0.5)
-        mark = u'\u2588' if self.colored() and self.shows(u'\u2588') else '#'
-        drawn = mark * max(size, 1 if share > 0 else 0)
-        return '\x1b[36m%s\x1b[0m' % drawn if drawn and self.colored() else drawn
+        return (_BLOCK if self.colored() and self.shows(_BLOCK) else '#') * max(size, 1 if share > 0 else 0)
+
+    def drawn(self, line):
+        """Add one line of a table, the bar at its end in colour where there is colour."""
+        line = self.fit(line)
+        bare = line.rstrip(_BLOCK)
+        if len(bare) < len(line) and self.colored():
+            line = '%s\x1b[36m%s\x1b[0m' % (bare, line[len(bare):])
+        self.write(line + '\n')
 
     def progress(self, what):
         """-> a function for progress figures: a line on stderr, only on a terminal."""

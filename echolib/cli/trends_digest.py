@@ -107,7 +107,7 @@ def _text(out, view, data):
             columns.number('middle of %d' % max(one['of'] for one in data['against'].values()), [
                 quantity(one['median'], unit) for (_, unit), one in shown], 4),
             columns.number('to middle', [_ratio(one['value'], one['median']) for _, one in shown], 1)]):
-        out.line(line)
+        out.drawn(line)
     out.line()
     for line in columns.lines(out, [
             columns.note('day', ['%s %s' % (_DAY_NAMES[at], day['day'][5:]) for at, day in enumerate(data['days'])]),
@@ -115,7 +115,7 @@ def _text(out, view, data):
             columns.number('tokens', [compact(day['total_tokens']) for day in data['days']]),
             columns.number('cost', [quantity(day['known_cost_usd'], 'usd') for day in data['days']]),
             columns.bar([day['total_tokens'] for day in data['days']])]):
-        out.line(line)
+        out.drawn(line)
     _tables(out, view, data)
     _what_changed(out, view, data)
     out.line()
@@ -142,7 +142,7 @@ def _tables(out, view, data):
                 columns.number('calls', [amount(row['api_calls']) for row in rows[:count]], 2),
                 columns.number('tokens', [compact(row['total_tokens']) for row in rows[:count]], 1),
                 columns.number('cost', [cost(row) for row in rows[:count]])]):
-            out.line(line)
+            out.drawn(line)
         if len(rows) > count:
             out.line('  and %d more %ss' % (len(rows) - count, by))
     failing = [row for row in data['by_tool'] if row['errors']]
@@ -157,7 +157,7 @@ def _tables(out, view, data):
             columns.number('cost', [quantity(row['known_cost_usd'], 'usd') for row in top]),
             columns.number('prompts', [amount(row['prompts']) for row in top], 1),
             columns.name('', [name(view, row['title'] or '(no title)', 60) for row in top])]):
-        out.line(line)
+        out.drawn(line)
 
 
 def _what_changed(out, view, data):

@@ -98,7 +98,7 @@ def _text(out, args, view, data):
             figures('cached', lambda r: quantity(r['cache_hit_rate'], 'share'), 7),
             columns.note('', [_STATES[row['state']] for row in shown], 1 if any(row['state'] for row in shown) else 10),
             columns.bar([row['known_cost_usd'] for row in shown])]):
-        out.line(line)
+        out.drawn(line)
     if rows[-1]['cost_usd'] is None:
         out.line('  cost: %s' % money(rows[-1]))
     current = data['current']

@@ -96,7 +96,7 @@ def _text(out, args, view, data):
               columns.number('4 weeks', [_lately(row) for row in rows], 1),
               columns.note('', [_word(row['direction']['direction']) for row in rows], 3)]
     for line in columns.lines(out, table):
-        out.line(line)
+        out.drawn(line)
     if data['total_rows'] > len(rows):
         out.line('  and %d more (--limit 0)' % (data['total_rows'] - len(rows)))
     size = 'calls' if tool else 'tokens'

@@ -108,10 +108,10 @@ def _text(args, out, view, data):
               columns.number('cost', [cost(row) for row in every]), columns.bar([row['total_tokens'] for row in rows] + [0], 6)]
     drawn = columns.lines(out, table)
     for line in drawn[:-1]:
-        out.line(line)
+        out.drawn(line)
     if data['total_rows'] > len(rows) and not timed:
         out.line('  and %d more (--limit 0)' % (data['total_rows'] - len(rows)))
-    out.line(drawn[-1])
+    out.drawn(drawn[-1])
     if total['cost_usd'] is None:
         out.line('cost: %s' % money(total))
     if total['output_known_calls'] < total['api_calls']:
