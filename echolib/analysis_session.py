@@ -42,13 +42,22 @@ class Reading(object):
 
     def subagents(self, cost):
         """-> {type: [subagents, Chain]} of the session's subagents. cost(fact) -> pico-USD or None."""
-        ids = dict((fact.side, fact.name) for fact in self.facts if fact.kind == analysis.AGENT)
-        ids.update((analysis.side_of(chain), chain) for chain in self.began if chain)
+        named = dict((fact.side, fact.name) for fact in self.facts if fact.kind == analysis.AGENT)
+        seen = dict((analysis.side_of(chain), chain) for chain in self.began if chain)
+        calls = analysis_work.chains(self.facts, cost)
+        # Some clients name their subagents otherwise than the chains of their rows, or all chains the same (1.0.60 to 2.0.22).
+        nameless = [side for side in calls if side not in named]
+        lost = [side for side in named if side not in seen and side not in calls]
+        counts = dict((side, 1) for side in calls)
+        if len(nameless) == 1 and lost:
+            counts[nameless[0]] = len(lost)
+        elif not nameless:
+            counts.update((side, 1) for side in named)
         out = {}
-        for side, chain in analysis_work.chains(self.facts, cost).items():
-            row = out.setdefault(self.types.get(ids.get(side), ''), [0, analysis_work.Chain(0, 0, 0, 0)])
-            row[0] += 1
-            row[1] = analysis_work.Chain(*[a + b for a, b in zip(row[1], chain)])
+        for side, count in counts.items():
+            row = out.setdefault(self.types.get(seen.get(side) or named.get(side), ''), [0, analysis_work.Chain(0, 0, 0, 0)])
+            row[0] += count
+            row[1] = analysis_work.Chain(*[a + b for a, b in zip(row[1], calls.get(side, (0, 0, 0, 0)))])
         return out
 
 

@@ -5,7 +5,7 @@ whoever has the keys can find the lines. references/metrics.md says what each fi
 """
 from collections import namedtuple
 
-from .analysis import AGENT, CALL, COMPACT, FAILED, REFUSED, STATUS, STOP, TOOL, TURN
+from .analysis import CALL, COMPACT, FAILED, REFUSED, STATUS, STOP, TOOL, TURN
 from .analysis_calls import CHANGE, READ, SKILL, TEST
 from .events import BUCKETS, OK
 
@@ -255,12 +255,11 @@ def chains(facts, cost):
     """-> {number of a subagent's chain: Chain} of its calls. cost(fact) -> pico-USD or None."""
     out = {}
     for fact in facts:
-        if fact.side and fact.kind in (CALL, AGENT):
+        if fact.side and fact.kind == CALL:
             have = out.setdefault(fact.side, [0, 0, 0, 0])
-            if fact.kind == CALL:
-                amount, unpriced = _cost((fact,), cost)
-                have[0] += 1
-                have[1] += sum(fact[5:5 + len(BUCKETS)])
-                have[2] += amount
-                have[3] += unpriced
+            amount, unpriced = _cost((fact,), cost)
+            have[0] += 1
+            have[1] += sum(fact[5:5 + len(BUCKETS)])
+            have[2] += amount
+            have[3] += unpriced
     return dict((side, Chain(*have)) for side, have in out.items())

@@ -6,7 +6,7 @@ import pytest
 from echolib import analysis_session
 from echolib import analysis_work as work
 from echolib.adapters import lookup
-from echolib.analysis import CALL, COMPACT, FAILED, REFUSED, STATUS, STOP, TOOL, TURN, Fact
+from echolib.analysis import AGENT, CALL, COMPACT, FAILED, REFUSED, STATUS, STOP, TOOL, TURN, Fact
 from echolib.analysis_calls import CHANGE, OTHER, READ, SHELL, SKILL, SPAWN, TEST, look
 from helpers import shared
 
@@ -227,6 +227,10 @@ def test_index_and_reading_give_the_same_facts(name, tmp_path, monkeypatch):
             assert figure(ordered) == figure(reading.facts)
         assert len(work.retry_loops(ordered)) == len(work.retry_loops(reading.facts))
         assert all(key in reading.notes for key, fact in zip(reading.keys, reading.facts) if fact.kind in (TOOL, STOP) or fact.kind == TURN and fact.name)
+        if name.startswith('claude'):
+            types = reading.subagents(cost)
+            assert sum(row[0] for row in types.values()) == sum(1 for fact in reading.facts if fact.kind == AGENT)
+            assert sum(row[1].calls for row in types.values()) == sum(1 for fact in reading.facts if fact.kind == CALL and fact.side)
         seen += len(mine)
     assert seen > 20
     view.store.close()
