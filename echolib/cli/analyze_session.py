@@ -186,7 +186,8 @@ def _text(out, data, target):
             if len(some) < len(lines):
                 body.append('  and %d more lines: --format json' % (len(lines) - len(some)))
         text = '\n'.join(body).replace(data['session_id'], target.short)
-        out.line(texts.fence(text if len(text) <= _BUDGET else text[:_BUDGET].rsplit('\n', 1)[0], data['session_id'], ''))
+        out.line(texts.fence(text if len(text) <= _BUDGET else text[:_BUDGET].rsplit('\n', 1)[0], data['session_id'],
+                             when(target.row.created, target.asked.now, target.asked.zone) if target.row is not None else ''))
     place = next((one['ref'] for one in data['corrections']), None) or next((run['refs'][0] for run in data['retry_loops']), None) or data['session_id']
     out.line('Read around a line: sd-recall.py show %s --tools' % place)
 
@@ -204,7 +205,9 @@ def _sections(data, clean):
             rows.append('  %s: failed %d times: %s' % (rule['refs'][0], rule['count'], line(rule['failed'], 90)))
             rows.append('    worked (%s): %s' % (rule['refs'][-1], line(rule['quote'], 90)))
     yield 'candidate rules (words of the session: put them in your own before keeping them)', rows
-    yield 'corrections', ['  %s %s: %s' % (one['ref'], one['kind'], line(one['text'])) for one in data['corrections']]
+    quoted = set(ref for rule in data['candidate_rules'] if rule['kind'] == 'correction' for ref in rule['refs'])
+    yield 'other corrections' if quoted else 'corrections', [
+        '  %s %s: %s' % (one['ref'], one['kind'], line(one['text'])) for one in data['corrections'] if one['ref'] not in quoted]
     yield 'interrupted', ['  %s: %s%s' % (one['ref'], line(one['prompt'], 90), '  then: ' + line(one['next'], 90) if one['next'] else '') for one in data['interruption_list']]
     rows = []
     for run in data['retry_loops']:
