@@ -8,7 +8,7 @@ import small
 from echolib.base.errors import EchoError
 from echolib.insights import topic_set
 from echolib.insights.topic_set import Topic
-from echolib.insights.topics import Classifier, beside, classify
+from echolib.insights.topics import Classifier, beside
 from helpers import TESTS, environment, scratch
 from recalling import Recall
 
@@ -76,9 +76,10 @@ def test_labelled_prompts():
     """69 prompts as people type them, English and Chinese, labelled by hand: at least nine of ten at their topic."""
     with open(os.path.join(TESTS, 'evaluation', 'topics.tsv'), encoding='utf-8') as lines:
         rows = [line.rstrip('\n').split('\t') for line in lines][1:]
-    topics = topic_set.built_in()
-    assert len(rows) == 69 and set(label for label, _ in rows) == set(topic.name for topic in topics)
-    wrong = [(label, classify(text, topics).best, text) for label, text in rows if classify(text, topics).best != label]
+    classifier = Classifier(topic_set.built_in())
+    assert len(rows) == 69 and set(label for label, _ in rows) == set(topic.name for topic in classifier.topics)
+    found = [(label, classifier.classify([(1, text)]).best, text) for label, text in rows]
+    wrong = [one for one in found if one[0] != one[1]]
     assert len(wrong) <= 0.1 * len(rows), wrong
 
 
