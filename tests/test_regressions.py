@@ -31,7 +31,7 @@ def test_no_change_no_alarm(kind):
 
 # Seeds and kinds that nothing was fitted to.
 FRESH = {'alike': lambda seed: history(seed, days=60, projects=3, alike=0.5), 'very alike': lambda seed: history(seed, days=70, projects=2, alike=0.8),
-         'bursts': bursts}
+         'bursts': lambda seed: bursts(seed, days=60, projects=2)}
 
 
 @slow
