@@ -1,6 +1,7 @@
 """What reaches a screen: control characters, widths, cuts, surrogates and the fence round recalled text."""
 
 import json
+import re
 import unicodedata
 
 import pytest
@@ -187,3 +188,12 @@ def test_work_grows_with_the_text():
         text.cut(given, 80)
         text.clip(given, 80)
         json.dumps(text.cell(given[:5000]))
+
+
+def test_what_is_hidden_but_called_printable():
+    """Text that Python calls printable is looked at more closely only where it holds one of these."""
+    pattern = re.compile(text._pattern('hidden').pattern + '|' + text._pattern('breaks').pattern)
+    for number in range(0x110000):
+        char = chr(number)
+        if char.isprintable() and pattern.search(char):
+            assert char in text._unseen or char >= '\U000e0000', hex(number)

@@ -15,6 +15,9 @@ _HIDDEN = ('\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u061c\u180e\u200b-\u200f\u202a-
 _JOINING = '\u0600-\u07ff\u0840-\u0dff\u1000-\u109f\u1780-\u18af\ufb50-\ufdff\ufe70-\ufefc'
 _EMOJI = '\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff'
 
+# Those of them that Python calls printable; the rest of these begins at U+E0000.
+_unseen = frozenset('\u3164\uffa0\ufe00\ufe01\ufe02\ufe03\ufe04\ufe05\ufe06\ufe07\ufe08\ufe09\ufe0a\ufe0b\ufe0c\ufe0d\ufe0e\ufe0f')
+
 _patterns = {}
 
 
@@ -63,7 +66,8 @@ def printable(text, multiline=False):
     if ascii_only and text.isprintable() and (
             multiline or '  ' not in text and text[:1] != ' ' and text[-1:] != ' '):
         return text
-    if not (ascii_only and text.replace('\n', '').replace('\t', '').isprintable()):
+    bare = text.replace('\n', '').replace('\t', '')
+    if not (bare.isprintable() and (ascii_only or _unseen.isdisjoint(bare) and max(bare) < '\U000e0000')):
         text = _pattern('breaks').sub('\n', clean_surrogates(text))
         text = _pattern('hidden').sub(_escape, text)
     return text if multiline else ' '.join(text.split())
