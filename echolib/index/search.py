@@ -419,7 +419,7 @@ class Searcher(object):
                 if ids:
                     out[table, shard] = ids
         if exact and out and (literal or apart and any(table == TOOLS for table, _ in out)):
-            out = self._verified(out, alternatives, literal)
+            out = self._verified(out, alternatives, literal, options)
         return out
 
     def _matching(self, table, shard, expression, options):
@@ -498,25 +498,41 @@ class Searcher(object):
             values.extend((file, line))
         return where, values
 
-    def _verified(self, docs, alternatives, literal):
-        """Keep what holds a term as it was typed; where nothing does, what holds its tokens next to each other."""
+    def _verified(self, docs, alternatives, literal, options):
+        """Keep what holds a term as it was typed; where nothing does, what holds its tokens next to each other.
+
+        Where very many may, the last ones of each session that can be shown are looked for; of files that share messages with
+        others all, since copies are told by them.
+        """
         patterns = [matching.pattern(t) for t in alternatives]
         literals = [t.literal for t in alternatives if t.literal]
         exact, near = {}, {}
-        budget = _VERIFY
+        budget, per = _VERIFY, {}
+        many = options.limit and options.per_session and sum(len(ids) for ids in docs.values()) > _FEW
+        most = 2 * options.per_session if many else _VERIFY
         for place, ids in docs.items():
-            table, shard = place
-            for number in reversed(ids):
-                if not budget:
-                    self.notes.append('very many places hold these words; only some were checked for the exact text')
-                    break
-                budget -= 1
-                text = self._text(shard, number)
-                low = matching.folded(text)
-                if any(p.search(low) for p in patterns):
-                    near.setdefault(place, []).append(number)
-                    if literals and any(matching.holds_literal(text, one) for one in literals):
-                        exact.setdefault(place, []).append(number)
+            shard, at = place[1], len(ids)
+            while at and budget:
+                some = [(n, self._file(shard, n)) for n in ids[max(0, at - _FEW):at]]
+                some = [(n, file, self.session_of(file)) for n, file in some]
+                some = [row for row in some if per.get(row[2], 0) < most or row[1] in self.rivals]
+                at = max(0, at - _FEW)
+                self._load([(shard, n) for n, _, _ in some])
+                for number, file, session in reversed(some):
+                    if not budget or per.get(session, 0) >= most and file not in self.rivals:
+                        continue
+                    budget -= 1
+                    text = self._text(shard, number)
+                    low = matching.folded(text)
+                    if any(p.search(low) for p in patterns):
+                        near.setdefault(place, []).append(number)
+                        whole = not literals or any(matching.holds_literal(text, one) for one in literals)
+                        if literals and whole:
+                            exact.setdefault(place, []).append(number)
+                        per[session] = per.get(session, 0) + whole
+            if not budget:
+                self.notes.append('very many places hold these words; only some were checked for the exact text')
+                break
         best = exact if literal and exact else near
         for ids in best.values():
             ids.reverse()
