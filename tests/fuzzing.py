@@ -312,12 +312,13 @@ class Fuzzer(object):
         self.others = records_of(self.homes)
         self.commands = load_commands()
         # A reader that fails is named by its file, and the others go on; here it is to be seen.
-        importlib.import_module('echolib.index.ingest')._FAULTS = ()
+        importlib.import_module('echolib.index.ingest').FAULTS = ()
 
     def make_home(self, seed):
         """-> the folder of a hostile home."""
         dice = random.Random(seed)
-        home = os.path.join(self.folder, 'home')
+        # A folder of its own: what a process remembers of a path must not meet another home's files there.
+        home = os.path.join(self.folder, 'home-%d' % seed)
         shutil.rmtree(home, ignore_errors=True)
         mutate = Mutator(dice, self.others)
         chosen = dice.sample(sorted(self.homes), min(len(self.homes), dice.choice((1, 1, 2, 3))))

@@ -19,9 +19,9 @@ pytestmark = pytest.mark.slow
 def fuzzer():
     # Faults of readers end a test only here: see read_all and Fuzzer.
     from echolib.index import ingest
-    kept = ingest._FAULTS
+    kept = ingest.FAULTS
     yield fuzzing.Fuzzer(scratch())
-    ingest._FAULTS = kept
+    ingest.FAULTS = kept
 
 
 @pytest.mark.parametrize('seed', range(8))
@@ -53,6 +53,16 @@ def test_values_of_every_kind_in_the_place_of_others(fuzzer, turn):
     for kind in dice.sample(fuzzing.KINDS, 1):
         home = fuzzer.write(*[name for name in fuzzer.homes if not name.startswith('corpus')], change=lambda data: fuzzing.replaced(data, turn, kind))
         assert fuzzing.read_all(home) == []
+
+
+def test_content_of_any_depth():
+    from echolib.adapters.grok_text import block_text
+    from echolib.adapters.values import content_text
+    lists = objects = 'x'
+    for _ in range(5000):
+        lists, objects = [lists], {'type': 'content', 'content': objects}
+    for read in (block_text, content_text):
+        assert read(lists) == read(objects) == ''
 
 
 def test_queries():

@@ -54,12 +54,14 @@ def origin_of(meta):
     return head if dash and number.isdecimal() else ''
 
 
-def block_text(content):
-    """The text of a content block or a list of them; images and the like as [image]."""
+def block_text(content, depth=0):
+    """The text of a content block or a list of them; images and the like as [image]. Twelve levels deep, no more."""
     if type(content) is str:
         return content
+    if depth > 12:
+        return ''
     if type(content) is list:
-        return '\n'.join(text for text in (block_text(block) for block in content) if text)
+        return '\n'.join(text for text in (block_text(block, depth + 1) for block in content) if text)
     if type(content) is not dict:
         return ''
     kind = content.get('type')
@@ -68,7 +70,7 @@ def block_text(content):
     if type(content.get('text')) is str:
         return content['text']
     if kind == 'content':
-        return block_text(content.get('content'))
+        return block_text(content.get('content'), depth + 1)
     if kind in ('resource', 'resource_link'):
         inner = inside(content, 'resource') or content
         return '\n'.join(t for t in (word(inner.get('uri')), word(inner.get('text'))) if t)

@@ -69,6 +69,9 @@ def top(path, sid):
     projects = os.path.dirname(os.path.dirname(path))
 
     def parent_of(one):
+        if os.path.basename(one) != one or '\0' in one:
+            # An id is a name here, and leads nowhere else.
+            return ''
         places = [os.path.join(os.path.dirname(path), one + '.json')]
         if not os.path.isfile(places[0]):
             places = [os.path.join(project.path, one + '.json') for project in listing(projects, [])]

@@ -74,8 +74,11 @@ def decoded(text):
     return value if type(value) in (dict, list) else None
 
 
-def content_text(content):
-    """The text of content in every shape it comes in: text, blocks, an object around either; media as `[image]`."""
+def content_text(content, depth=0):
+    """The text of content in every shape it comes in: text, blocks, an object around either; media as `[image]`.
+
+    What lies more than a dozen levels deep was made to be deep, and is passed over.
+    """
     if type(content) is str:
         return content
     if type(content) is dict:
@@ -87,7 +90,7 @@ def content_text(content):
         text = block if type(block) is str else ''
         if type(block) is dict:
             kind = word(block.get('type'))
-            text = _MEDIA.get(kind) or first(block, 'text', 'content', 'value') or content_text(block.get('content'))
+            text = _MEDIA.get(kind) or first(block, 'text', 'content', 'value') or (content_text(block.get('content'), depth + 1) if depth < 12 else '')
         if text:
             out.append(text)
     return '\n'.join(out)

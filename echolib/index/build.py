@@ -396,7 +396,7 @@ def _placed(adapter, source):
     """-> the Source with the place in its tree that its first records give it."""
     try:
         facts = adapter.head(source.path)
-    except OSError:
+    except (OSError,) + ingest.FAULTS:
         # Reading it will say why.
         return source
     return source._replace(role=facts['role'], chain=facts['chain'], session=facts['session'] or source.session)

@@ -20,7 +20,7 @@ PIECE_BYTES = 24 << 20
 PIECE_FACTS = 20000
 _FLUSH_CHARS = 2 << 20
 # What code raises that meets a value it was not made for: such a file is named, and the others go on.
-_FAULTS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+FAULTS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 # Bytes before the offset that are compared before a grown file is gone on with.
 CHECK_BYTES = 4096
 
@@ -160,7 +160,7 @@ def pieces(job, adapter, writer):
     except OSError as error:
         yield _failed(job, first_doc, writer, error.strerror or str(error))
         return
-    except _FAULTS as error:
+    except FAULTS as error:
         yield _failed(job, first_doc, writer, 'line %d is not understood (%s: %s)' % (coverage.line, type(error).__name__, str(error)[:200]))
         return
     if fresh and not coverage.lines:

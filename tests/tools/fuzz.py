@@ -23,8 +23,7 @@ from echolib.base import sqlite_ro  # noqa: E402
 def one(fuzzer, seed, count):
     """Run one home's commands; -> (number of commands, Finding or None)."""
     home = fuzzer.make_home(seed)
-    data = os.path.join(fuzzer.folder, 'data')
-    shutil.rmtree(data, ignore_errors=True)
+    data = os.path.join(fuzzer.folder, 'data-%d' % seed)
     done = 0
     try:
         lines = fuzzer.command_lines(seed, home, count)
@@ -103,7 +102,9 @@ def main():
                 if known[kind] == 1:
                     print('== seed %d\n%s\n' % (seed, text[:6000].encode('ascii', 'backslashreplace').decode('ascii')), flush=True)
                     if args.keep:
-                        keep(os.path.join(folder, 'home'), os.path.join(args.keep, 'seed-%d' % seed))
+                        keep(os.path.join(folder, 'home-%d' % seed), os.path.join(args.keep, 'seed-%d' % seed))
+            for name in ('home-%d', 'data-%d'):
+                shutil.rmtree(os.path.join(folder, name % seed), ignore_errors=True)
             seed += 1
             if time.time() > end:
                 break
