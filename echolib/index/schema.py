@@ -10,7 +10,7 @@ import sqlite3
 from ..base import paths
 from ..base.errors import IndexUnusable
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 INDEX_NAME = 'index.db'
 
 INDEX_SCHEMA = '''
@@ -24,6 +24,7 @@ create table files (
     lines integer, parse_errors integer, unknown_records integer, damaged text, state text, profile text,
     birth integer, last integer, flags integer, shard integer, ranges text, spilled integer, error text, unique (path));
 create index files_session on files (session);
+create index files_history on files (role) where role = 'history';
 create table sessions (
     id integer primary key, agent text, root integer, folder text, sid text, project text, created integer,
     modified integer, msg_count integer, branch text, title text, title_kind text, first_prompt text, path,
@@ -31,6 +32,9 @@ create table sessions (
     machine integer, entrypoint text, version text, model text, context integer, tokens text, known_cost integer,
     unpriced integer, tally text, unique (root, folder, sid));
 create index sessions_sid on sessions (sid);
+create index sessions_modified on sessions (modified);
+create index sessions_copies on sessions (copy_of) where copy_of is not null;
+create index sessions_machine on sessions (machine) where machine = 1;
 create table facts (
     key integer, file integer, owned integer, kind integer, time integer, side integer, name integer, status integer,
     input integer, output integer, cache_read integer, cache_write_5m integer, cache_write_1h integer, visible integer,
