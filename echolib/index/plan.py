@@ -48,6 +48,9 @@ def make(db, agent=None, environ=os.environ, folder=None, whole=False):
             continue
         number, by_head = root_ids.get((adapter.NAME, root)), getattr(adapter, 'PLACED_BY_HEAD', False)
         for path, size, mtime, role, chain, session, group in adapter.scan(root, problems):
+            if (size | mtime) >> 62 not in (0, -1):
+                # A time that stands in an agent's database may be any number; ours holds 63 bits.
+                size, mtime = size % (1 << 62), mtime % (1 << 62)
             row = left.pop(path, None)
             if row is None:
                 if path not in known:
