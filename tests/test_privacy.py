@@ -268,3 +268,14 @@ def test_no_command_makes_a_socket(leaky, monkeypatch):
         if name != 'trend-engine report':
             leaky.run(*lines[0], program=fuzzing.importlib.import_module('echolib.cli.' + script.replace('-', '_')))
     assert made == []
+
+
+def test_no_cut_shows_part_of_a_secret(tmp_path):
+    home, secret = Recall(tmp_path), planted(7)['github fine']
+    for size in (500, 600, 1000, 2000):
+        text = 'x y ' * (size // 4 - 5) + secret + ' more'
+        home.say('s%d' % size, 'please look', *home.call('Bash', {'command': 'deploy ' + text}, 'failed to deploy ' + text, True, sid=home.sid('s%d' % size)))
+        for form in ('json', 'tsv', 'text'):
+            for command in (('tools', home.sid('s%d' % size)), ('errors', 'deploy'), ('search', 'deploy', '--include-tools')):
+                out = home.run(*command + ('--format', form)).out
+                assert 'deploy' in out and secret[:14] not in out, (size, form, command)

@@ -92,6 +92,10 @@ def resolve_agent(name):
             name, ' (did you mean %s?)' % near[0] if near else '', ', '.join(registry.names())))
 
 
+# What is looked at behind a cut: longer than secrets are.
+BEYOND = 8192
+
+
 class Cleaner(object):
     """Makes transcript text fit to print: secrets masked, controls visible."""
 
@@ -107,6 +111,10 @@ class Cleaner(object):
             from ..base.redact import redact
             value = redact(value)
         return value
+
+    def head(self, value, size):
+        """-> the first characters of a text, masked before it is cut: of a secret across the cut no part shows."""
+        return self(value[:size + BEYOND] if value else value or '')[:size]
 
     def line(self, value):
         """-> one printable line, in which nothing passes for structure to a model."""

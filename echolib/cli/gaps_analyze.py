@@ -99,7 +99,7 @@ def _run(args, out):
                 first, last = span(one)
                 best = found.match(one)
                 out.line('\t'.join(view.clean.cell(value) for value in (
-                    name_of(one), one.kind, one.count, len(one.sessions), iso(first), iso(last), one.quote[:500],
+                    name_of(one), one.kind, one.count, len(one.sessions), iso(first), iso(last), view.clean.head(one.quote, 500),
                     ' '.join(view.ref(place) for place in spaced(one)), best.extension.name if best else '', best.confidence if best else '',
                     best.extension.path if best else '')))
         else:

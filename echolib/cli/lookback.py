@@ -109,16 +109,17 @@ def _errors(args, out):
         clean = view.clean
         if args.format == 'json':
             dump(out, {'errors': [dict(
-                view.base(f.hit), tool=clean(f.call.label if f.call else None), input=clean(f.call.text[:1000] if f.call else ''),
-                error=clean(f.error[:2000]), count=f.count, fix=None if f.fix is None else {
-                    'input': clean(f.fix[1].text[:2000]), 'timestamp': iso(f.fix[1].time), 'line': f.fix[0][1], 'place': f.place or 'session',
+                view.base(f.hit), tool=clean(f.call.label if f.call else None), input=clean.head(f.call.text if f.call else '', 1000),
+                error=clean.head(f.error, 2000), count=f.count, fix=None if f.fix is None else {
+                    'input': clean.head(f.fix[1].text, 2000), 'timestamp': iso(f.fix[1].time), 'line': f.fix[0][1], 'place': f.place or 'session',
                     'ref': view.at(f.fix[0])},
-                reply=clean((f.reply or '')[:600])) for f in found]})
+                reply=clean.head(f.reply, 600)) for f in found]})
         elif args.format == 'tsv':
             out.line('\t'.join(('REF', 'DATE', 'TOOL', 'COUNT', 'ERROR', 'INPUT', 'FIX')))
             for f in found:
                 out.line('\t'.join(clean.cell(v) for v in (view.ref(f.hit), iso(f.hit.time), f.call.label if f.call else '', str(f.count),
-                                                           f.error[:500], f.call.text[:500] if f.call else '', f.fix[1].text[:500] if f.fix else '')))
+                                                           clean.head(f.error, 500), clean.head(f.call.text if f.call else '', 500),
+                                                           clean.head(f.fix[1].text if f.fix else '', 500))))
         else:
             blocks = []
             for f in found:
@@ -140,12 +141,12 @@ def _touched(args, out):
         found = view.look.touched(args.path, args.limit)
         clean = view.clean
         if args.format == 'json':
-            dump(out, {'touched': [dict(view.base(t.hit), what=t.what, path=clean(t.path), prompt=clean(t.prompt[:1000]),
+            dump(out, {'touched': [dict(view.base(t.hit), what=t.what, path=clean(t.path), prompt=clean.head(t.prompt, 1000),
                                         prompt_ref=view.ref(t.prompt_hit) if t.prompt_hit else None) for t in found]})
         elif args.format == 'tsv':
             out.line('\t'.join(('REF', 'DATE', 'WHAT', 'PATH', 'PROMPT', 'PROMPT_REF')))
             for t in found:
-                out.line('\t'.join(clean.cell(v) for v in (view.ref(t.hit), iso(t.hit.time), t.what, t.path, t.prompt[:500],
+                out.line('\t'.join(clean.cell(v) for v in (view.ref(t.hit), iso(t.hit.time), t.what, t.path, clean.head(t.prompt, 500),
                                                            view.ref(t.prompt_hit) if t.prompt_hit else '')))
         else:
             view.text([[view.head(t.hit), '  %s %s' % (t.what, clean.line(t.path)), '  asked: ' + texts.cut(clean.line(t.prompt[:800]), 220)]
@@ -162,7 +163,7 @@ def _decisions(args, out):
         elif args.format == 'tsv':
             out.line('\t'.join(('REF', 'DATE', 'KIND', 'QUESTION', 'ANSWER')))
             for d in found:
-                out.line('\t'.join(clean.cell(v) for v in (view.ref(d.hit), iso(d.hit.time), d.kind, d.question[:1000], d.answer[:1000])))
+                out.line('\t'.join(clean.cell(v) for v in (view.ref(d.hit), iso(d.hit.time), d.kind, clean.head(d.question, 1000), clean.head(d.answer, 1000))))
         else:
             view.text([[view.head(d.hit), '  %s: %s' % (d.kind, texts.cut(clean.line(d.question[:900]), 260)),
                         '  answer: ' + (texts.cut(clean.line(d.answer[:900]), 260) or '(none)')] for d in found],

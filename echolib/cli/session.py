@@ -7,7 +7,7 @@ from ..base import text as texts
 from ..base.errors import EchoError
 from ..transcript_entries import masked_call
 from . import options as opt
-from .common import Asked, Cleaner, dump, dump_list, iso, when
+from .common import BEYOND, Asked, Cleaner, dump, dump_list, iso, when
 
 _REF = ('ref', True, 'a session id (or its beginning), SESSION:LINE, SESSION/AGENT:LINE, or a transcript path')
 _BUDGET = 7600
@@ -319,13 +319,13 @@ def calls(session):
     found, by_id = [], {}
     for item in session.items():
         if item.kind == 'tool_call':
-            row = {'name': item.label, 'status': 'open', 'input': item.data, 'text': item.body[:_OUTPUT], 'output': '', 'time': item.time,
+            row = {'name': item.label, 'status': 'open', 'input': item.data, 'text': item.body[:_OUTPUT + BEYOND], 'output': '', 'time': item.time,
                    'item': _at(item)}
             if item.call not in by_id:
                 by_id[item.call] = row
                 found.append(row)
             else:
-                by_id[item.call].update(name=item.label, input=item.data, text=item.body[:_OUTPUT])
+                by_id[item.call].update(name=item.label, input=item.data, text=item.body[:_OUTPUT + BEYOND])
         elif item.kind == 'tool_result':
             row = by_id.get(item.call)
             if row is None:
@@ -333,7 +333,7 @@ def calls(session):
                 row = by_id[item.call] = {'name': item.label, 'status': 'open', 'input': None, 'text': '', 'output': '',
                                           'time': item.time, 'item': _at(item)}
                 found.append(row)
-            row['status'], row['output'] = item.status, item.body[:_OUTPUT]
+            row['status'], row['output'] = item.status, item.body[:_OUTPUT + BEYOND]
     return found
 
 
@@ -348,16 +348,16 @@ def _tools(args, out):
             found = [c for c in found if c['name'].lower() == args.tool.lower()]
         shown = found[:args.limit] if args.limit else found
         for c in shown:
-            c['text'] = masked_call(c['text'], c['input'], clean)[0]
+            c['text'] = masked_call(c['text'], c['input'], clean)[0][:_OUTPUT]
         if args.format == 'json':
             dump(out, {'session_id': session.row.sid, 'total': len(found), 'tools': [{
-                'name': clean(c['name']), 'status': c['status'], 'input': masked_call('', c['input'], clean)[1], 'output': clean(c['output']),
+                'name': clean(c['name']), 'status': c['status'], 'input': masked_call('', c['input'], clean)[1], 'output': clean.head(c['output'], _OUTPUT),
                 'timestamp': iso(c['time']), 'ref': session.reference(c['item']), 'chain': c['item'].chain} for c in shown]})
         elif args.format == 'tsv':
             out.line('\t'.join(('REF', 'TIME', 'TOOL', 'STATUS', 'INPUT', 'OUTPUT')))
             for c in shown:
                 out.line('\t'.join(clean.cell(v) for v in (session.reference(c['item']), iso(c['time']), c['name'], c['status'],
-                                                           c['text'], c['output'])))
+                                                           c['text'], clean.head(c['output'], _OUTPUT))))
         else:
             lines = []
             for c in shown:
