@@ -8,7 +8,7 @@ import folding
 from echolib import analysis
 from echolib.adapters import registry
 from echolib.records import Coverage
-from helpers import FIXTURES, run_script
+from helpers import FIXTURES, call_script
 
 _ODD = (None, True, 3, -1, 1e400, 1 << 70, '', 'x', '\ud800', [], {}, [1], [{}], [{'type': 'text'}], {'a': {'b': []}}, 'x' * 50)
 
@@ -184,12 +184,12 @@ def check_commands(adapter, path, wanted, needle, sid, touched):
     before = folding.photograph(path)
     total, _ = folding.asked(path, adapter.NAME)
     assert total == wanted['all']
-    rows = run_script('sd-recall', 'sessions', '--agent', adapter.NAME, '--limit', '0', '--format', 'json', home=path).json()['sessions']
+    rows = call_script('sd-recall', 'sessions', '--agent', adapter.NAME, '--limit', '0', '--format', 'json', home=path).json()['sessions']
     assert set(row['session_id'] for row in rows) == set(wanted['sessions'])
-    hits = run_script('sd-recall', 'search', needle, '--include-tools', '--format', 'json', home=path).json()['hits']
+    hits = call_script('sd-recall', 'search', needle, '--include-tools', '--format', 'json', home=path).json()['hits']
     assert [(hit['session_id'], hit['agent']) for hit in hits] == [(sid, adapter.NAME)]
-    shown = run_script('sd-recall', 'show', hits[0]['ref'], '--tools', '--thinking', home=path)
+    shown = call_script('sd-recall', 'show', hits[0]['ref'], '--tools', '--thinking', home=path)
     assert shown.rc == 0 and needle in shown.out, shown
-    found = run_script('sd-recall', 'touched', touched, '--format', 'json', home=path)
+    found = call_script('sd-recall', 'touched', touched, '--format', 'json', home=path)
     assert found.rc == 0 and found.json()['touched'], found
     assert folding.photograph(path) == before

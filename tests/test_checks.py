@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from helpers import ROOT, run_script, shared
+from helpers import ROOT, call_script, shared
 from small import OTHER, SID, answer, call, result, row, text, user, write
 
 sys.path.insert(0, ROOT)
@@ -85,7 +85,7 @@ def test_a_session_that_goes_on_is_not_unfinished(tmp_path):
 @pytest.mark.parametrize('corpus', ['claude-1.0.128', 'claude-2.0.77', 'claude-2.1.332', 'codex-0.171.0', 'gemini-cli-0.61.0', 'grok-1.0.41', 'kimi-cli-1.49.0',
                                     'kimi-code-2.1.0', 'opencode-1.18.33', 'qwen-code-0.15.10', 'reasonix-1.38.11'])
 def test_real_files_are_healthy(corpus):
-    data = run_script('sd-recall', 'doctor', '--checks', '--format', 'json', home=shared('corpus', corpus, 'home', 'dev')).json()
+    data = call_script('sd-recall', 'doctor', '--checks', '--format', 'json', home=shared('corpus', corpus, 'home', 'dev')).json()
     assert data['sessions'] >= 10 and data['damaged_sessions'] == 0
     # One session of kimi-cli was ended before the model said anything.
     assert dict((c['code'], c['count']) for c in data['checks'] if c['count']) == ({'no-assistant-response': 1} if corpus == 'kimi-cli-1.49.0' else {})
@@ -104,26 +104,26 @@ def home(tmp_path):
 
 @pytest.mark.slow
 def test_all_sessions_by_version(home):
-    data = run_script('sd-recall', 'doctor', '--checks', '--format', 'json', home=home).json()
+    data = call_script('sd-recall', 'doctor', '--checks', '--format', 'json', home=home).json()
     assert (data['sessions'], data['damaged_sessions'], len(data['checks'])) == (2, 2, 13)
     found = dict((c['code'], [(p['version'], p['sessions'], p['count']) for p in c['by_version']]) for c in data['checks'] if c['count'])
     version = ASK['version']
     assert found == {'unparseable-lines': [(version, 1, 1)], 'schema-drift': [(version, 1, 1)], 'empty-session': [(None, 1, 1)]}
-    text_ = run_script('sd-recall', 'doctor', '--checks', home=home).out
+    text_ = call_script('sd-recall', 'doctor', '--checks', home=home).out
     assert text_.startswith('2 sessions checked: 2 damaged\nunparseable-lines (damage): 1 in 1 session') and 'nothing found: ' in text_
-    rows = run_script('sd-recall', 'doctor', '--checks', '--format', 'tsv', home=home).out.splitlines()
+    rows = call_script('sd-recall', 'doctor', '--checks', '--format', 'tsv', home=home).out.splitlines()
     assert len(rows) == 4 and set(line.count('\t') for line in rows) == {6}
 
 
 @pytest.mark.slow
 def test_one_session(home):
-    data = run_script('sd-recall', 'doctor', SID, '--format', 'json', home=home).json()
+    data = call_script('sd-recall', 'doctor', SID, '--format', 'json', home=home).json()
     assert (data['healthy'], [(c['code'], c['level'], c['places'][0]['line']) for c in data['checks']]) == (
         False, [('unparseable-lines', 'damage', 2), ('schema-drift', 'drift', 4)])
-    assert run_script('sd-recall', 'doctor', OTHER, '--format', 'json', home=home).json()['healthy'] is True
-    got = run_script('sd-recall', 'doctor', SID, home=home)
+    assert call_script('sd-recall', 'doctor', OTHER, '--format', 'json', home=home).json()['healthy'] is True
+    got = call_script('sd-recall', 'doctor', SID, home=home)
     assert got.rc == 0 and 'DAMAGED' in got.out and got.out.endswith('schema %s\n' % SID[:8])
-    assert run_script('sd-recall', 'doctor', 'ffffffff', home=home).rc == 1
+    assert call_script('sd-recall', 'doctor', 'ffffffff', home=home).rc == 1
 
 
 # what is new
@@ -148,15 +148,15 @@ def test_what_a_newer_client_brought(tmp_path):
            row('hologram', 3, 2, version='2.1.10', sid=OTHER), dict(row('ai-title', 4, 3, version='2.1.10', sid=OTHER), aiTitle='sk-ant-api03-' + 'a1B2' * 24)]
     write(tmp_path, old)
     write(tmp_path, new, OTHER)
-    (one,) = run_script('sd-recall', 'doctor', '--new', '--format', 'json', home=tmp_path).json()['agents']
+    (one,) = call_script('sd-recall', 'doctor', '--new', '--format', 'json', home=tmp_path).json()['agents']
     assert (one['agent'], one['newest'], one['after'], one['records_before'], one['records_behind']) == ('claude', '2.1.10', '2.1.9', 2, 4)
     assert [(n['what'], n['kind'], n['first_version'], n['count'], n['before'], n['understood'], n['line']) for n in one['new']] == [
         ('hologram', 'record', '2.1.10', 1, 0, False, 3), ('ai-title', 'record', '2.1.10', 1, 0, True, 4),
         ('user: mood', 'field', '2.1.10', 1, 1, True, 1), ('user: nest', 'field', '2.1.10', 1, 1, True, 1)]
     assert [n['example'] for n in one['new']][2:] == ['"sunny"', '{"deep": 1}'] and 'sk-ant' not in str(one)
-    got = run_script('sd-recall', 'doctor', '--new', '--after', '2.1.9', home=tmp_path).out
+    got = call_script('sd-recall', 'doctor', '--new', '--after', '2.1.9', home=tmp_path).out
     assert 'hologram (NOT UNDERSTOOD)  first in 2.1.10, 1 time' in got and 'user: mood  first in 2.1.10, 1 time; none of 1 older such records has it' in got
-    (one,) = run_script('sd-recall', 'doctor', '--new', '--after', '2.1.10', '--format', 'json', home=tmp_path).json()['agents']
+    (one,) = call_script('sd-recall', 'doctor', '--new', '--after', '2.1.10', '--format', 'json', home=tmp_path).json()['agents']
     assert one['new'] == []
-    got = run_script('sd-recall', 'doctor', '--new', '--after', '1.0', home=tmp_path)
+    got = call_script('sd-recall', 'doctor', '--new', '--after', '1.0', home=tmp_path)
     assert got.rc == 0 and 'nothing to compare with' in got.out

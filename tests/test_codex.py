@@ -12,7 +12,7 @@ from echolib.adapters.codex_parse import Parser, is_noise_line
 from echolib.adapters.codex_text import patched, result_of, typed_part
 from echolib.base import zstd
 from echolib.records import Coverage, Record
-from helpers import FIXTURES, read, run_script, shared
+from helpers import FIXTURES, read, call_script, shared
 
 HOME = os.path.join(FIXTURES, 'codex', 'home')
 ROOT = os.path.join(HOME, '.codex')
@@ -700,7 +700,7 @@ def home(tmp_path):
 
 
 def test_totals_through_the_index(home):
-    found = run_script('sd-recall', 'stats', '--agent', 'codex', '--format', 'json', home=home).json()
+    found = call_script('sd-recall', 'stats', '--agent', 'codex', '--format', 'json', home=home).json()
     want = list(EXPECTED.values())
     assert dict((k, found[k]) for k in COUNTERS) == dict((k, sum(row[k] for row in want)) for k in COUNTERS)
     assert found['tokens'] == dict((b, sum(row['tokens'][b] for row in want)) for b in analysis.BUCKETS)
@@ -709,24 +709,24 @@ def test_totals_through_the_index(home):
 
 def test_search_and_show(home):
     def hits(*words):
-        return run_script('sd-recall', 'search', *words + ('--limit', '0', '--format', 'json'), home=home).json()['hits']
+        return call_script('sd-recall', 'search', *words + ('--limit', '0', '--format', 'json'), home=home).json()['hits']
     assert [h['session_id'] for h in hits('heron')][:1] == ['0f0e0d0c-0003-7a03-8a03-00000000c003']
     # The fork's copy of the first prompt is no third one.
     assert sorted(h['session_id'] for h in hits('"list the ibis pens"')) == [PARENT, FORK]
     assert [h['role'] for h in hits('圈舍')] == ['title']
     assert hits('secret') == [] and hits('zebra') == []
     assert len(hits('numbat')) == 1
-    text = run_script('sd-recall', 'show', MAIN, '--tools', home=home).out
+    text = call_script('sd-recall', 'show', MAIN, '--tools', home=home).out
     assert 'is this right?' in text and 'secret' not in text
-    assert run_script('sd-recall', 'resume', FORK, home=home).out.strip().endswith('codex resume ' + FORK)
+    assert call_script('sd-recall', 'resume', FORK, home=home).out.strip().endswith('codex resume ' + FORK)
 
 
 @pytest.mark.skipif('PLACED_BY_HEAD' not in read('echolib/index/build.py'), reason='the index does not ask head() about main files')
 def test_sessions_through_the_index(home):
-    rows = run_script('sd-recall', 'sessions', '--limit', '0', '--format', 'json', home=home).json()['sessions']
+    rows = call_script('sd-recall', 'sessions', '--limit', '0', '--format', 'json', home=home).json()['sessions']
     assert sorted(row['session_id'] for row in rows) == sorted(EXPECTED)
     for thread, want in EXPECTED.items():
-        found = run_script('sd-recall', 'session-stats', thread, '--format', 'json', home=home).json()
+        found = call_script('sd-recall', 'session-stats', thread, '--format', 'json', home=home).json()
         # Where no build wrote tokens they are unknown, not none.
         tokens = want['tokens'] if want['output_known_calls'] else dict.fromkeys(want['tokens'])
         assert dict((k, found[k]) for k in COUNTERS + ('tokens',)) == dict(((k, want[k]) for k in COUNTERS), tokens=tokens), thread

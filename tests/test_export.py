@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import pytest
 
 from echolib.cli.export import file_name
-from helpers import read, run_script
+from helpers import read, call_script
 from small import SID, answer, call, result, row, text, user, write
 
 EVIL = '</script></style></pre></details><script>alert(1)</script><img src=x onerror=alert(2)>"\'<!--'
@@ -41,7 +41,7 @@ def home(tmp_path):
 
 
 def export(home, *args, **more):
-    return run_script('sd-recall', 'export', SID[:8], *args, home=home, **more)
+    return call_script('sd-recall', 'export', SID[:8], *args, home=home, **more)
 
 
 # Markdown
@@ -141,7 +141,7 @@ def test_html_shows_markup_as_markup(home):
 
 def test_json_is_one_object_with_the_items_of_show(home):
     got = export(home, '--format', 'json').json()
-    shown = run_script('sd-recall', 'show', SID, '--tools', '--thinking', '--format', 'json', home=home).json()
+    shown = call_script('sd-recall', 'show', SID, '--tools', '--thinking', '--format', 'json', home=home).json()
     assert [(i['ref'], i['kind']) for i in got['items']] == [(i['ref'], i['kind']) for i in shown['items']]
     assert got['session_id'] == SID and got['damaged'] == [] and got['stats']['user_prompts'] == 3
     bash = [i for i in got['items'] if i['kind'] == 'tool_call'][0]
@@ -171,7 +171,7 @@ def test_events_are_as_documented(home):
     common, further = documented('Fields of every event')[''], documented('Further fields by kind')
     seen = set()
     for ref in (SID, 'other'):
-        got = run_script('sd-recall', 'export', ref, '--format', 'ndjson', home=home)
+        got = call_script('sd-recall', 'export', ref, '--format', 'ndjson', home=home)
         lines = [json.loads(line) for line in got.out.splitlines()]
         assert lines[0]['kind'] == 'session' and set(lines[0]) == documented('Session line')['']
         assert [line['number'] for line in lines[1:]] == list(range(len(lines) - 1))
@@ -190,7 +190,7 @@ def test_kinds_can_be_left_out(home):
 
 
 def test_one_subagent_alone(home):
-    got = run_script('sd-recall', 'export', SID + '/abc:1', home=home).out
+    got = call_script('sd-recall', 'export', SID + '/abc:1', home=home).out
     assert 'seen by the helper' in got and 'Fix the login' not in got.split('data, not instructions.')[1]
 
 
@@ -251,8 +251,8 @@ def test_transcript_folders_are_not_written(home):
 def test_what_cannot_be_done_is_said(home, tmp_path):
     assert export(home, '-o', tmp_path / 'no' / 'such').rc == 1
     assert export(home, '--format', 'pdf').rc == 2
-    assert run_script('sd-recall', 'export', home=home).rc == 2
-    got = run_script('sd-recall', 'export', 'ffffffff', home=home)
+    assert call_script('sd-recall', 'export', home=home).rc == 2
+    got = call_script('sd-recall', 'export', 'ffffffff', home=home)
     assert got.rc == 1 and 'no session' in got.err and got.out == ''
 
 

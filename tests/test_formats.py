@@ -11,7 +11,7 @@ import folding
 from echolib.adapters import formats, registry, universal
 from echolib.base.errors import UsageError
 from echolib.cli import format_detector, options
-from helpers import FIXTURES, environment, run_script
+from helpers import FIXTURES, environment, call_script
 
 LOGS = os.path.join(FIXTURES, 'universal', 'logs')
 
@@ -206,25 +206,25 @@ def test_many_words_behind_others():
 def test_command(home):
     before = folding.photograph(home)
     environ = {'SESSION_DIGGER_DATA_DIR': str(home / 'data')}
-    found = run_script('format-detector', home / 'logs', home / '.codex' / 'session_index.jsonl', '--format', 'json', home=home, **environ).json()
+    found = call_script('format-detector', home / 'logs', home / '.codex' / 'session_index.jsonl', '--format', 'json', home=home, **environ).json()
     rows = dict((os.path.basename(row['path']), row) for row in found['files'])
     assert set(found) == {'files', 'more_in'} and found['more_in'] == [] and rows['auth.json']['format'] == 'secrets'
     assert rows['turns.jsonl']['mapping'] == {'name': 'logs', 'root': str(home / 'logs')} and rows['turns.jsonl']['agent'] is None
     assert rows['turns.jsonl']['sample_keys'] == ['speaker', 'text'] and rows['session_index.jsonl']['agent'] == 'codex'
-    table = run_script('format-detector', home / 'logs', '--format', 'tsv', '--limit', '2', home=home, **environ)
+    table = call_script('format-detector', home / 'logs', '--format', 'tsv', '--limit', '2', home=home, **environ)
     lines = [line.split('\t') for line in table.out.splitlines()]
     assert lines[0] == format_detector.COLUMNS and len(lines) == 3 and all(len(line) == 8 for line in lines)
     assert 'more files' in table.err and table.rc == 0
-    text = run_script('format-detector', home / 'named' / 'desk-2026-03-01.jsonl', home=home, **environ)
+    text = call_script('format-detector', home / 'named' / 'desk-2026-03-01.jsonl', home=home, **environ)
     assert text.rc == 0 and '"text": "utter.body"' in text.out and 'agents.json' in text.out
-    long = run_script('format-detector', home, '--limit', '0', home=home, **environ)
+    long = call_script('format-detector', home, '--limit', '0', home=home, **environ)
     assert long.rc == 0 and len(long.out) < 8000 and 'more files' in long.out
-    nothing = run_script('format-detector', home / 'nowhere', home=home, **environ)
+    nothing = call_script('format-detector', home / 'nowhere', home=home, **environ)
     assert (nothing.rc, nothing.out) == (1, '') and 'No such file' in nothing.err
-    some = run_script('format-detector', home / 'nowhere', home / 'logs' / 'turns.jsonl', home=home, **environ)
+    some = call_script('format-detector', home / 'nowhere', home / 'logs' / 'turns.jsonl', home=home, **environ)
     assert some.rc == 0 and 'speaker_turns' in some.out and 'No such file' in some.err
-    assert run_script('format-detector', home=home).rc == 2
-    wrong = run_script('format-detector', '--format', 'jsn', home / 'logs', home=home)
+    assert call_script('format-detector', home=home).rc == 2
+    wrong = call_script('format-detector', '--format', 'jsn', home / 'logs', home=home)
     assert wrong.rc == 2 and 'did you mean json' in wrong.err
     assert folding.photograph(home) == before
 
@@ -234,7 +234,7 @@ def test_keys_and_names_are_made_printable(home):
     path = write(home / 'logs' / 'x.jsonl', json.dumps({'role\x1b[31m': 'a', 'sk-ant-REDACTED': 'b', 'k' * 500: 1, '\ud800': 2}) + '\n')
     os.rename(path, str(home / 'logs' / 'a\x1b[31m\tb.jsonl'))
     for form in ('text', 'tsv', 'json'):
-        result = run_script('format-detector', home / 'logs' / 'a\x1b[31m\tb.jsonl', '--format', form, home=home)
+        result = call_script('format-detector', home / 'logs' / 'a\x1b[31m\tb.jsonl', '--format', form, home=home)
         assert result.rc == 0 and '\x1b' not in result.out and 'k' * 100 not in result.out, form
         if form == 'tsv':
             assert [len(line.split('\t')) for line in result.out.splitlines()] == [8, 8]

@@ -11,7 +11,7 @@ import echolib
 from echolib.adapters import Source, grok, grok_ledger, grok_side, grok_text, grok_usage, registry
 from echolib.analysis import shared_keys
 from echolib.records import Coverage
-from helpers import FIXTURES, run_script, shared
+from helpers import FIXTURES, call_script, shared
 from homes import Home
 
 HERE = os.path.join(FIXTURES, 'grok')
@@ -547,7 +547,7 @@ def test_an_unreadable_search_index_is_said_and_the_rest_is_read(root):
 def test_a_search_finds_what_is_left_of_a_session(tmp_path):
     home = str(tmp_path / 'home')
     shutil.copytree(os.path.join(shared('corpus', 'grok-1.0.41'), 'home', 'dev'), home)
-    ask = lambda words: run_script('sd-recall', 'search', words, '--format', 'json', home=home).json()['hits']
+    ask = lambda words: call_script('sd-recall', 'search', words, '--format', 'json', home=home).json()['hits']
     assert [(hit['gone'], hit['kind']) for hit in ask('"Print many rows"')] == [(False, 'prompt')]
     shutil.rmtree(os.path.join(home, '.grok', 'sessions', '%2Fhome%2Fdev%2Fwork%2Fshop', '617959ce-3f1f-45a8-9e52-71007814e8a2'))
     for words in ('"Print many rows"', '"a lot of rows"'):
@@ -714,15 +714,15 @@ def test_usage_json_agrees_with_the_bills():
 def test_commands(tmp_path):
     shutil.copytree(os.path.join(HERE, 'home'), str(tmp_path / 'home'))
     home = str(tmp_path / 'home')
-    assert run_script('index-builder', 'build', home=home).rc == 0
-    hits = run_script('sd-recall', 'search', 'zebra', '--include-tools', '--format', 'json', home=home).json()
+    assert call_script('index-builder', 'build', home=home).rc == 0
+    hits = call_script('sd-recall', 'search', 'zebra', '--include-tools', '--format', 'json', home=home).json()
     assert [(h['agent'], h['session_id'], h['role']) for h in hits['hits']][0][:2] == ('grok', PARENT)
-    hits = run_script('sd-recall', 'search', 'needle-in-log', '--include-tools', '--format', 'json', home=home).json()
+    hits = call_script('sd-recall', 'search', 'needle-in-log', '--include-tools', '--format', 'json', home=home).json()
     assert hits['total_sessions'] == 1
-    hits = run_script('sd-recall', 'search', '登录', '--format', 'json', home=home).json()
+    hits = call_script('sd-recall', 'search', '登录', '--format', 'json', home=home).json()
     assert PARENT in [h['session_id'] for h in hits['hits']]
     for command in (('show', PARENT), ('messages', PARENT), ('tools', PARENT), ('files', PARENT), ('session-stats', FORK), ('resume', OLD),
                     ('export', PARENT, '--format', 'md'), ('show', CHAT), ('environments', '--stores'), ('explain', FORK)):
-        got = run_script('sd-recall', *command, home=home)
+        got = call_script('sd-recall', *command, home=home)
         assert got.rc == 0 and 'Traceback' not in got.err, got
-    assert 'grok -r %s' % OLD in run_script('sd-recall', 'resume', OLD, home=home).out
+    assert 'grok -r %s' % OLD in call_script('sd-recall', 'resume', OLD, home=home).out

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from helpers import run_script
+from helpers import call_script
 from small import OTHER, SID, answer, row, text, user, write
 
 pytestmark = pytest.mark.slow
@@ -20,7 +20,7 @@ def home(tmp_path):
 
 
 def doctor(home, *args, **env):
-    got = run_script('sd-recall', 'doctor', '--format', 'json', *args, home=home, **env)
+    got = call_script('sd-recall', 'doctor', '--format', 'json', *args, home=home, **env)
     assert got.rc == 0, got
     return got.json()
 
@@ -28,7 +28,7 @@ def doctor(home, *args, **env):
 # environments
 
 def test_environments_names_every_root(home):
-    got = run_script('sd-recall', 'environments', '--format', 'json', home=home)
+    got = call_script('sd-recall', 'environments', '--format', 'json', home=home)
     assert (got.rc, got.err) == (0, '')
     rows = [r for r in got.json()['environments'] if r['agent'] == 'claude']
     assert [(r['found'], r['sessions'], r['files'], r['readable']) for r in rows] == [(True, 2, 2, True), (False, 0, 0, False)]
@@ -41,21 +41,21 @@ def test_environments_names_every_root(home):
 
 
 def test_environments_as_text_and_table(home):
-    got = run_script('sd-recall', 'environments', home=home)
+    got = call_script('sd-recall', 'environments', home=home)
     assert got.rc == 0 and '2 sessions, 2 files' in got.out and len(got.out) < 8000
-    lines = run_script('sd-recall', 'environments', '--format', 'tsv', home=home).out.splitlines()
+    lines = call_script('sd-recall', 'environments', '--format', 'tsv', home=home).out.splitlines()
     assert lines[0].split('\t')[:3] == ['AGENT', 'ROOT', 'FOUND'] and set(line.count('\t') for line in lines) == {7}
-    lines = run_script('sd-recall', 'environments', '--stores', '--format', 'tsv', home=home).out.splitlines()
+    lines = call_script('sd-recall', 'environments', '--stores', '--format', 'tsv', home=home).out.splitlines()
     assert set(line.count('\t') for line in lines) == {6} and len(lines) > 10
-    got = run_script('sd-recall', 'environments', '--stores', home=home)
+    got = call_script('sd-recall', 'environments', '--stores', home=home)
     assert 'not read' in got.out and len(got.out) < 8000
-    got = run_script('sd-recall', 'environments', '--agent', 'clade', home=home)
+    got = call_script('sd-recall', 'environments', '--agent', 'clade', home=home)
     assert got.rc == 2 and 'did you mean claude' in got.err
 
 
 def test_a_file_where_a_root_should_be(tmp_path):
     (tmp_path / '.claude').write_text('x', encoding='utf-8')
-    rows = run_script('sd-recall', 'environments', '--format', 'json', '--agent', 'claude', home=tmp_path).json()['environments']
+    rows = call_script('sd-recall', 'environments', '--format', 'json', '--agent', 'claude', home=tmp_path).json()['environments']
     assert [r['reason'] for r in rows] == ['a file, not a folder', 'not there']
 
 
@@ -73,11 +73,11 @@ def test_coverage_by_client(home):
 
 
 def test_text_names_damage_and_ends_with_the_next_step(home):
-    got = run_script('sd-recall', 'doctor', home=home)
+    got = call_script('sd-recall', 'doctor', home=home)
     assert (got.rc, got.err) == (0, '')
     assert '%s.jsonl:4: ' % SID in got.out and '2x record type hologram, as in' in got.out
     assert got.out.splitlines()[-1].startswith('One session: sd-recall.py schema')
-    rows = run_script('sd-recall', 'doctor', '--format', 'tsv', home=home).out.splitlines()
+    rows = call_script('sd-recall', 'doctor', '--format', 'tsv', home=home).out.splitlines()
     assert set(line.count('\t') for line in rows) == {6} and len(rows) == 3
 
 
@@ -86,10 +86,10 @@ def test_text_is_short_on_a_broken_home(tmp_path):
         sid = '%08x-0001-4001-8001-000000000001' % number
         write(tmp_path, [user('x', 1, 0, sid=sid, version='2.%d.0' % number), b'broken %d\n' % number, row('odd-%d' % number, 2, 1, sid=sid)] +
               [user('x', 3, '2127-05-05T10:00:00Z', sid=sid)], sid, '-' + 'very-long-name-' * 10)
-    got = run_script('sd-recall', 'doctor', home=tmp_path)
+    got = call_script('sd-recall', 'doctor', home=tmp_path)
     assert got.rc == 0 and len(got.out) < 8000
     assert 'damaged lines: 120' in got.out and 'dated after this clock: 120' in got.out and 'more (--limit 0)' in got.out
-    assert len(run_script('sd-recall', 'doctor', '--limit', '0', home=tmp_path).out) > 20000
+    assert len(call_script('sd-recall', 'doctor', '--limit', '0', home=tmp_path).out) > 20000
     data = doctor(tmp_path)
     assert len(data['damaged']) == len(data['unknown']) == data['future_sessions'] == len(data['future']) == 120
 
@@ -102,16 +102,16 @@ def test_what_the_cleanup_takes(home):
     rule = data['cleanup'][0]
     assert (rule['days'], rule['named'], rule['archived'], rule['sessions'], rule['files']) == (30, False, True, 1, 1)
     assert rule['first'][:10] == time.strftime('%Y-%m-%d', time.gmtime(old + 30 * 86400))
-    got = run_script('sd-recall', 'doctor', home=home).out
+    got = call_script('sd-recall', 'doctor', home=home).out
     assert 'within seven days: 1 session (1 file, ' in got and 'from %s on' % rule['first'][:10] in got
     # A period that the person set: nothing is archived, and the advice says how.
     with open(os.path.join(str(home), '.claude', 'settings.json'), 'w', encoding='utf-8') as out:
         json.dump({'cleanupPeriodDays': 20}, out)
     data = doctor(home)
     assert (data['cleanup'][0]['days'], data['cleanup'][0]['named'], data['archive']['on']) == (20, True, False)
-    assert 'no copies are kept' in run_script('sd-recall', 'doctor', home=home).out
+    assert 'no copies are kept' in call_script('sd-recall', 'doctor', home=home).out
     assert doctor(home, SESSION_DIGGER_ARCHIVE='1')['archive']['on'] is True
-    assert 'none within seven days' in run_script('sd-recall', 'doctor', home=home).out or data['cleanup'][0]['files'] == 1
+    assert 'none within seven days' in call_script('sd-recall', 'doctor', home=home).out or data['cleanup'][0]['files'] == 1
 
 
 def test_without_an_index(home, tmp_path):
@@ -120,7 +120,7 @@ def test_without_an_index(home, tmp_path):
     data = doctor(home, SESSION_DIGGER_DATA_DIR=str(blocked / 'data'))
     assert data['index']['state'] == 'none' and data['index']['reason'] and not data['index']['up_to_date']
     assert data['coverage'] == doctor(home)['coverage']
-    got = run_script('sd-recall', 'doctor', home=home, SESSION_DIGGER_DATA_DIR=str(blocked / 'data'))
+    got = call_script('sd-recall', 'doctor', home=home, SESSION_DIGGER_DATA_DIR=str(blocked / 'data'))
     assert got.rc == 0 and got.out.startswith('index: none (')
 
 
@@ -128,7 +128,7 @@ def test_an_index_that_is_behind(home):
     doctor(home)
     write(home, [user('three', 9, 0)], '0c0c0c0c-0003-4003-8003-000000000003')
     assert doctor(home, '--no-refresh')['index']['up_to_date'] is False
-    assert 'not up to date' in run_script('sd-recall', 'doctor', '--no-refresh', home=home).out
+    assert 'not up to date' in call_script('sd-recall', 'doctor', '--no-refresh', home=home).out
     assert doctor(home)['index']['up_to_date'] is True
 
 
@@ -138,7 +138,7 @@ def test_folders_that_cannot_be_listed(home):
     os.chmod(folder, 0)
     try:
         data = doctor(home)
-        rows = run_script('sd-recall', 'environments', '--format', 'json', home=home).json()['environments']
+        rows = call_script('sd-recall', 'environments', '--format', 'json', home=home).json()['environments']
     finally:
         os.chmod(folder, 0o700)
     assert data['unreadable_dirs'] == 1 and data['unreadable_folders'][0]['path'] == folder
@@ -153,4 +153,4 @@ def test_what_only_the_prompt_history_knows(tmp_path):
             out.write(json.dumps({'display': text, 'timestamp': 1772442000000, 'project': '/home/dev/app', 'sessionId': session}) + '\n')
     data = doctor(tmp_path)
     assert (data['history_only_prompts'], data['history_only_sessions']) == (3, 2)
-    assert 'gone, but for their prompts (search finds them): 2 sessions, 3 prompts' in run_script('sd-recall', 'doctor', home=tmp_path).out
+    assert 'gone, but for their prompts (search finds them): 2 sessions, 3 prompts' in call_script('sd-recall', 'doctor', home=tmp_path).out

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import small
-from helpers import ROOT, all_commands, names_in, run, run_script, scratch
+from helpers import ROOT, all_commands, names_in, run, call_script, scratch
 from large import large_home
 from recalling import Recall
 from reference import heads_without_words, keys_without_words
@@ -33,7 +33,7 @@ def home():
 @pytest.fixture(scope='module')
 def places(home):
     """-> what stands for each argument a command takes."""
-    rows = json.loads(run_script('sd-recall', 'sessions', '--format', 'json', '--limit', '0', home=home).out)['sessions']
+    rows = json.loads(call_script('sd-recall', 'sessions', '--format', 'json', '--limit', '0', home=home).out)['sessions']
     largest = max(rows, key=lambda r: r['msg_count'])
     with open(largest['full_path'], encoding='utf-8') as lines:
         path = next(word for line in lines for word in re.findall(r'"file_path":"([^"]+)"', line))
@@ -68,7 +68,7 @@ def formats(name):
 
 def ask(name, places, home, form=None, **more):
     script, words = argv(name, places, form)
-    return run_script(script, *words, home=home, **more)
+    return call_script(script, *words, home=home, **more)
 
 
 CASES = [(name, form) for name in sorted(COMMANDS) for form in formats(name) if (name, form) != ('trend-engine report', 'tsv')]
@@ -112,21 +112,21 @@ def test_every_format_is_well_formed(name, form, places, home):
 def test_wrong_arguments(name, places, home):
     script, words = argv(name, places)
     for wrong in (['--nonsense'], ['--format', 'yaml']):
-        got = run_script(script, *(words + wrong), home=home)
+        got = call_script(script, *(words + wrong), home=home)
         assert got.rc == 2 and got.out == '' and got.err.startswith('session-digger: ') and 'Traceback' not in got.err, got
     needs = [place for place, needed, _ in COMMANDS[name].places if needed is True]
     if needs:
-        got = run_script(script, *words[:1], home=home)
+        got = call_script(script, *words[:1], home=home)
         assert got.rc == 2 and needs[0].upper() in got.err.upper(), got
     if 'ref' in needs:
-        got = run_script(script, words[0], 'ffffffff-no-such-session', home=home)
+        got = call_script(script, words[0], 'ffffffff-no-such-session', home=home)
         assert got.rc == 1 and got.out == '' and len(got.err.splitlines()) == 1, got
 
 
 @pytest.mark.parametrize('script', SCRIPTS)
 def test_exit_codes_of_scripts(script, home):
-    assert run_script(script, '--help', home=home).rc == 0
-    got = run_script(script, 'serach', home=home)
+    assert call_script(script, '--help', home=home).rc == 0
+    got = call_script(script, 'serach', home=home)
     assert got.rc in (1, 2) and got.out == '' and 'Traceback' not in got.err and got.err, got
 
 

@@ -14,7 +14,7 @@ from echolib.adapters.reasonix_ledger import bill_of
 from echolib.adapters.reasonix_lines import dated
 from echolib.adapters.reasonix_parse import outcome
 from echolib.records import Coverage
-from helpers import FIXTURES, run_script, shared
+from helpers import FIXTURES, call_script, shared
 
 HOME = os.path.join(FIXTURES, 'reasonix', 'home')
 ROOT = os.path.join(HOME, '.reasonix')
@@ -263,12 +263,12 @@ def test_numbers(name):
 def test_the_index_says_the_same(tmpdir):
     home = str(tmpdir.join('home'))
     shutil.copytree(HOME, home)
-    stats = run_script('sd-recall', 'stats', '--format', 'json', home=home).json()
+    stats = call_script('sd-recall', 'stats', '--format', 'json', home=home).json()
     for name, value in EXPECTED['home'].items():
         if name != 'sums':
             assert stats['tokens'].get(name, stats.get(name)) == value, name
     assert stats['parse_errors'] == 0 and stats['unknown_records'] == 1
-    rows = run_script('sd-recall', 'sessions', '--format', 'json', '--limit', '0', home=home).json()['sessions']
+    rows = call_script('sd-recall', 'sessions', '--format', 'json', '--limit', '0', home=home).json()['sessions']
     listed = dict((row['session_id'], row) for row in rows)
     assert set(EXPECTED) - {'home', 'ledger'} <= set(listed)
     assert listed['fix-ci-202603010900']['summary'] == 'Red CI'
@@ -278,7 +278,7 @@ def test_the_index_says_the_same(tmpdir):
     assert listed['20260401-ab12']['project_path'] == '/home/ann/shop'
     assert listed['p1']['project_path'] == '/home/ann/my.app_x'
     for query, session in (('wombat', 'fix-ci-202603010900'), ('船十点开', 'notes-20260302101500'), ('missing.csv', '20260401-ab12')):
-        hits = run_script('sd-recall', 'search', query, '--include-tools', '--format', 'json', home=home).json()['hits']
+        hits = call_script('sd-recall', 'search', query, '--include-tools', '--format', 'json', home=home).json()['hits']
         assert [hit['session_id'] for hit in hits] == [session] * len(hits) and hits, query
 
 
@@ -573,9 +573,9 @@ def test_the_index_follows_a_session_that_grows(log, tmpdir):
     second = batch(message('user', 'two', '01B', origin='user'), time=2)
     home = str(tmpdir)
     log(first, second[:-20])
-    assert run_script('sd-recall', 'stats', '--format', 'json', home=home).json()['user_prompts'] == 1
+    assert call_script('sd-recall', 'stats', '--format', 'json', home=home).json()['user_prompts'] == 1
     log(first, second)
-    stats = run_script('sd-recall', 'stats', '--format', 'json', home=home).json()
+    stats = call_script('sd-recall', 'stats', '--format', 'json', home=home).json()
     assert (stats['user_prompts'], stats['lines'], stats['parse_errors']) == (2, 6, 0)
 
 

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from helpers import run_script, shared
+from helpers import call_script, shared
 from homes import Home
 import echolib
 from echolib import analysis
@@ -107,13 +107,13 @@ def test_a_count_that_comes_later_makes_it_known(home):
 def test_commands_say_so(tmp_path):
     """Reasonix 1.38: ten sessions were answered, one met only an error; the ledger has the tokens of all."""
     home = os.path.join(shared('corpus', 'reasonix-1.38.11'), 'home', 'dev')
-    stats = run_script('sd-recall', 'stats', '--format', 'json', home=home).json()
+    stats = call_script('sd-recall', 'stats', '--format', 'json', home=home).json()
     assert stats['tokens_unknown'] == {'reasonix': 10}
     assert stats['tokens']['output'] > 0
-    sessions = run_script('sd-recall', 'sessions', '--format', 'json', home=home).json()['sessions']
+    sessions = call_script('sd-recall', 'sessions', '--format', 'json', home=home).json()['sessions']
     assert sorted(str(s['tokens']['output']) for s in sessions) == ['0'] + ['None'] * 10
     one = next(s['session_id'] for s in sessions if s['tokens']['output'] is None)
-    assert 'tokens and cost: unknown; Reasonix' in run_script('sd-recall', 'session-stats', one, home=home).out
-    assert ' tokens, cost unknown' in run_script('sd-recall', 'export', one, home=home).out
-    assert run_script('sd-recall', 'session-stats', one, '--format', 'tsv', home=home).rc == 0
-    assert run_script('index-builder', 'verify', '--format', 'json', home=home).json()['damage'] == []
+    assert 'tokens and cost: unknown; Reasonix' in call_script('sd-recall', 'session-stats', one, home=home).out
+    assert ' tokens, cost unknown' in call_script('sd-recall', 'export', one, home=home).out
+    assert call_script('sd-recall', 'session-stats', one, '--format', 'tsv', home=home).rc == 0
+    assert call_script('index-builder', 'verify', '--format', 'json', home=home).json()['damage'] == []

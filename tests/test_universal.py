@@ -15,7 +15,7 @@ import folding
 from echolib.adapters import registry, universal, universal_config, universal_families, universal_fields, universal_read, universal_shapes
 from echolib.base.errors import EchoError
 from echolib.records import Coverage
-from helpers import FIXTURES, ROOT, run_script, shared
+from helpers import FIXTURES, ROOT, call_script, shared
 
 FOLDER = os.path.join(FIXTURES, 'universal')
 with open(os.path.join(FOLDER, 'expected.json'), encoding='utf-8') as _handle:
@@ -553,25 +553,25 @@ def test_files_of_real_clients(home, monkeypatch, corpus, below, family):
 def test_commands(home):
     environment = {universal.VARIABLE: str(home / 'logs'), 'SESSION_DIGGER_DATA_DIR': str(home / 'data')}
     before = folding.photograph(home / 'logs')
-    stats = run_script('sd-recall', 'stats', '--format', 'json', home=home, **environment).json()
+    stats = call_script('sd-recall', 'stats', '--format', 'json', home=home, **environment).json()
     for key in ('user_prompts', 'api_calls', 'tool_calls', 'tool_errors', 'compactions', 'output_known_calls'):
         assert stats[key] == sum(row[key] for row in EXPECTED.values()), key
     for bucket in stats['tokens']:
         assert stats['tokens'][bucket] == sum(row['tokens'][bucket] for row in EXPECTED.values()), bucket
-    rows = run_script('sd-recall', 'sessions', '--limit', '0', '--format', 'json', home=home, **environment).json()['sessions']
+    rows = call_script('sd-recall', 'sessions', '--limit', '0', '--format', 'json', home=home, **environment).json()['sessions']
     assert set(row['session_id'] for row in rows) == set(EXPECTED) - set(('telemetry-2026',)) and set(row['agent'] for row in rows) == {'universal'}
     assert dict((row['session_id'], row['version']) for row in rows)['turns'] == 'speaker_turns, low'
     for words, sid in (('okapi', 'chat-with-tools-0001'), ('harbour', 'acp-1'), ('zebra', 's-1')):
-        hits = run_script('sd-recall', 'search', words, '--format', 'json', home=home, **environment).json()['hits']
+        hits = call_script('sd-recall', 'search', words, '--format', 'json', home=home, **environment).json()['hits']
         assert [hit['session_id'] for hit in hits] == [sid], words
-    shown = run_script('sd-recall', 'show', 'acp-1', '--tools', home=home, **environment)
+    shown = call_script('sd-recall', 'show', 'acp-1', '--tools', home=home, **environment)
     assert shown.rc == 0 and 'A map of the harbour.' in shown.out and 'no pen' in shown.out
-    result = run_script('sd-recall', 'resume', 'acp-1', home=home, **environment)
+    result = call_script('sd-recall', 'resume', 'acp-1', home=home, **environment)
     assert (result.rc, result.out) == (1, '') and 'agents.json' in result.err
     assert folding.photograph(home / 'logs') == before
     with open(str(home / 'logs' / 'turns.jsonl'), 'ab') as out:
         out.write(b'{"speaker":"Ann","text":"it is open"}\n')
-    again = run_script('sd-recall', 'stats', '--format', 'json', home=home, **environment).json()
+    again = call_script('sd-recall', 'stats', '--format', 'json', home=home, **environment).json()
     assert again['user_prompts'] == stats['user_prompts'] + 1
 
 
@@ -579,7 +579,7 @@ def test_commands(home):
 def test_a_broken_agents_json_is_said(home):
     with open(str(home / 'data' / 'agents.json'), 'w', encoding='utf-8') as out:
         out.write('{"agents": [{"root": "/x", "family": "nope"}]}')
-    result = run_script('sd-recall', 'sessions', home=home, SESSION_DIGGER_DATA_DIR=str(home / 'data'))
+    result = call_script('sd-recall', 'sessions', home=home, SESSION_DIGGER_DATA_DIR=str(home / 'data'))
     assert result.rc == 0 and 'agents.json' in result.err and '"family" is one of' in result.err
 
 
