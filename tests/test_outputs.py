@@ -39,9 +39,9 @@ def places(home):
         path = next(word for line in lines for word in re.findall(r'"file_path":"([^"]+)"', line))
     export = os.path.join(scratch(), 'WhatsApp Chat with Family.txt')
     with open(export, 'w', encoding='utf-8') as lines:
-        for n in range(3000):
+        for n in range(1200):
             lines.write('%02d/%02d/2023, 10:%02d - %s %d: word%d and pizza %s\n' % (
-                n // 120 % 28 + 1, n // 3000 + 1, n % 60, 'long name ' * 7, n % 40, n % 300, 'said again ' * 30))
+                n // 120 % 28 + 1, n // 1200 + 1, n % 60, 'long name ' * 7, n % 40, n % 300, 'said again ' * 30))
     return {'query': 'the test file', 'ref': largest['session_id'], 'text': None, 'finding': None, 'path': path, 'PATH': os.path.join(home, '.claude'),
             'export': export, 'dialog': None}
 
@@ -158,6 +158,10 @@ def test_from_anywhere_and_nothing_is_left_behind(places, home, tmp_path):
 @pytest.mark.parametrize('name', sorted(COMMANDS))
 def test_an_empty_machine(name, places):
     """Nothing there, and no home at all: said, without a trace of the program."""
+    export = os.path.join(scratch(), 'chat.txt')
+    with open(export, 'w', encoding='utf-8') as lines:
+        lines.write('01/02/2023, 10:00 - Ann: hello\n01/02/2023, 10:01 - Bob: hello\n')
+    places = dict(places, export=export)
     for home in ({'home': scratch()}, {'home': scratch(), 'HOME': '', 'USERPROFILE': ''}):
         got = ask(name, dict(places, PATH=home['home']), **home)
         assert got.rc in (0, 1) and 'Traceback' not in got.out + got.err, got

@@ -657,9 +657,9 @@ def test_common_words_stay_right(tools):
     """The first ten of what is looked at are the first ten of all there is."""
     with opened(large_home()) as (ask, view):
         words = common_words(view, 60)
-        queries = words[:20] + ['%s %s' % (words[n], words[(n * 7 + 17) % 60]) for n in range(20)]
+        queries = words[:12] + ['%s %s' % (words[n], words[(n * 7 + 17) % 60]) for n in range(12)]
 
         def first(text, limit):
             return [(hit.file, hit.offset, hit.part) for hit in ask(text, limit, tools)[1].hits[:10]]
         wrong = [text for text in queries if first(text, 10) != first(text, 0)]
-        assert len(wrong) <= 2, wrong
+        assert len(wrong) <= 1, wrong
