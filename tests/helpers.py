@@ -19,6 +19,9 @@ FIXTURES = os.path.join(TESTS, 'fixtures')
 
 _data_dirs = {}
 
+# Of tests that take many seconds and ask nothing that the version of Python could change: quality of ranking, rates of alarms.
+newer_only = pytest.mark.skipif(sys.version_info < (3, 8), reason='nothing here depends on the version; newer ones are faster')
+
 
 class Result:
     """How a command ended: `rc`, and what it wrote as text: `out` and `err`."""

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from helpers import TESTS, shared
+from helpers import TESTS, newer_only, shared
 from recalling import Recall
 
 sys.path.insert(0, os.path.join(TESTS, 'evaluation'))
@@ -64,6 +64,7 @@ def test_questions_about_coding_work(tmp_path):
     assert session >= 0.95 and message >= 0.87, (session, message)
 
 
+@newer_only
 def test_chinese_conversations():
     import shutil
     folder = shared('retrieval', 'mbcn')

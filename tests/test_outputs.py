@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import small
-from helpers import ROOT, all_commands, names_in, run, call_script, scratch
+from helpers import ROOT, all_commands, call_script, names_in, newer_only, run, scratch
 from large import large_home
 from recalling import Recall
 from reference import heads_without_words, keys_without_words
@@ -144,6 +144,7 @@ def folder(path):
     return dict((os.path.join(where, name), os.stat(os.path.join(where, name))[6:9:2]) for where, _, names in os.walk(path) for name in names)
 
 
+@newer_only
 def test_from_anywhere_and_nothing_is_left_behind(places, home, tmp_path):
     before = folder(home)
     inside = os.path.join(home, '.claude', 'projects')

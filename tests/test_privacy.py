@@ -14,7 +14,7 @@ import pytest
 import fuzzing
 import small
 from echolib.base import redact
-from helpers import FIXTURES, read, scratch, shared, sources
+from helpers import FIXTURES, newer_only, read, scratch, shared, sources
 from recalling import Recall
 
 
@@ -132,6 +132,7 @@ def lines_of(folder):
     return [line for line in found if line.strip()]
 
 
+@newer_only
 @pytest.mark.slow
 def test_hardly_anything_else_is_masked():
     """At most one mask in a thousand lines of what real clients wrote; one in a thousand of hashes, ids, paths and code."""

@@ -2,6 +2,7 @@
 import random
 
 import pytest
+from helpers import newer_only
 from histories import FIRST, NEW, OLD, Activity, bursts, change, history
 
 from echolib.insights import comparisons, regressions, shifts
@@ -21,6 +22,7 @@ def subjects(found):
 
 # Twenty histories without a change raise at most one alarm between them
 
+@newer_only
 @slow
 @pytest.mark.parametrize('kind', [dict(), dict(alike=0.5), dict(drift=3.0, sessions=0.6), dict(sessions=2.0, projects=2)], ids=str)
 def test_no_change_no_alarm(kind):
@@ -34,6 +36,7 @@ FRESH = {'alike': lambda seed: history(seed, days=60, projects=3, alike=0.5), 'v
          'bursts': lambda seed: bursts(seed, days=60, projects=2)}
 
 
+@newer_only
 @slow
 @pytest.mark.parametrize('kind', sorted(FRESH))
 def test_no_change_no_alarm_in_other_kinds(kind):

@@ -9,7 +9,7 @@ import pytest
 
 import small
 from echolib.index import matching
-from helpers import environment
+from helpers import environment, newer_only
 from large import large_home
 from recalling import Recall, exhaustive
 from test_query import random_query
@@ -651,6 +651,7 @@ def common_words(view, number):
     return sorted(counts, key=lambda w: (-counts[w], w))[:number]
 
 
+@newer_only
 @pytest.mark.slow
 @pytest.mark.parametrize('tools', [False, True])
 def test_common_words_stay_right(tools):
