@@ -11,7 +11,7 @@ from ..base.fold import is_ascii
 from ..events import (
     ATTACHMENT, COLLATERAL, COMPACTION, DECLINED, ERROR, INJECTED, INTERRUPTION, META, OK, PROMPT, QUEUED, RECAP,
     REPLY, THINKING, TOOL_CALL, TOOL_RESULT, TYPED, UNKNOWN, USAGE, Compaction, Event, ToolResult, Usage)
-from .claude_user import INTERRUPTED, block_text, classify_queued, classify_user
+from .claude_user import block_text, classify_queued, classify_user
 
 SYNTHETIC = '<synthetic>'
 # Record types without conversation in them (2.1.332 and before): known, and nothing to tell.

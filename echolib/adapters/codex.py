@@ -8,6 +8,8 @@ import os
 
 from ..base import paths
 from . import Session, Source, Store
+# No ledger: threads.tokens_used is a running total.
+from .plain import billed, side_files, spill_path, spill_text  # noqa: F401
 
 NAME = 'codex'
 GROWS = True
@@ -272,29 +274,9 @@ def files_of(name, given):
     return patched(given)
 
 
-def spill_path(source, named):
-    """Rollouts hold their results themselves: ''."""
-    return ''
-
-
-def spill_text(path, limit=0):
-    """Nothing is spilled: ''."""
-    return ''
-
-
-def side_files(path):
-    """A rollout has no files beside it: []."""
-    return []
-
-
 def resume(session_id, project):
     """-> argument list of the command that reopens a thread (run in its project directory)."""
     return ['codex', 'resume', session_id]
-
-
-def billed(session):
-    """The client keeps no ledger beside its rollouts (threads.tokens_used is a running total): None."""
-    return None
 
 
 def branches(path):

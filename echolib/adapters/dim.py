@@ -7,7 +7,7 @@ import os
 from collections import namedtuple
 
 from . import Session, Source, Store, registry
-from .plain import listing as _listing
+from .plain import branches, inherited, listing as _listing, side_files, spill_path, spill_text  # noqa: F401
 
 NAME = 'dim'
 # Cards do; what lies inside another file says for itself that it does not (see read).
@@ -156,21 +156,6 @@ def events_at(source, offset, length, state=None):
     return found(source, offset, length)
 
 
-def spill_path(source, named):
-    """Nothing is spilled: ''."""
-    return ''
-
-
-def spill_text(path, limit=0):
-    """See spill_path."""
-    return ''
-
-
-def side_files(path):
-    """Sessions are not archived (the programs do not clean up): none."""
-    return []
-
-
 def resume(session_id, project):
     """No command that reopens a session is known: raises EchoError."""
     from ..base.errors import EchoError
@@ -190,13 +175,3 @@ def files_of(name, given):
     """-> list of (what, path) a tool call does to files: what is edit, write or read."""
     from .values import files_of as found
     return found(name, given)
-
-
-def branches(path):
-    """Branches are not kept: (1, nothing)."""
-    return 1, set()
-
-
-def inherited(path, session):
-    """Nothing is copied between sessions: 0."""
-    return 0

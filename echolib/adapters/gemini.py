@@ -6,9 +6,8 @@ Older clients kept one JSON object a session, and named the project's folder aft
 """
 import os
 
-from ..base.files import open_regular
 from . import Session, Source, Store
-from .plain import listing as _listing
+from .plain import billed, file_below, file_text, inherited, listing as _listing, sessions_of, side_files, told_files  # noqa: F401
 
 NAME = 'gemini'
 GROWS = True
@@ -148,10 +147,7 @@ def discover(root, problems):
         if role != 'history':
             sid = head(path)['session'] if role == 'main' else session
             trees.setdefault((folder, sid), []).append(Source(path, role, chain, sid, size, mtime))
-    for folder, sid in trees:
-        files = trees[folder, sid]
-        files.sort(key=lambda f: (f.role != 'main', f.path))
-        yield Session(NAME, root, sid, folder, tuple(files))
+    yield from sessions_of(NAME, root, trees)
 
 
 def project_dir(path):
@@ -233,35 +229,20 @@ def spill_path(source, named):
         if not inside or len(inside) > 3 or any(part.startswith('.') for part in inside):
             return ''
         folder = os.path.join(project_dir(source.path), top)
-        path = os.path.join(folder, *inside)
-        try:
-            if os.path.realpath(path) == os.path.join(os.path.realpath(folder), *inside) and os.path.isfile(path):
-                return path
-        except ValueError:      # a NUL or a lone surrogate, which no file name has
-            return ''
+        path = file_below(folder, *inside)
+        if path:
+            return path
     return ''
 
 
 def spill_text(path, limit=0):
     """-> the text of a spilled tool result."""
-    with open_regular(path) as handle:
-        raw = handle.read(limit) if limit else handle.read()
-    return raw.decode('utf-8', 'replace')
-
-
-def side_files(path):
-    """Sessions are not archived: none."""
-    return []
+    return file_text(path, limit)
 
 
 def resume(session_id, project):
     """-> argument list of the command that reopens a session (run in its project directory)."""
     return ['gemini', '--resume', session_id]
-
-
-def billed(session):
-    """The client keeps no ledger beside its messages: None."""
-    return None
 
 
 def branches(path):
@@ -270,13 +251,6 @@ def branches(path):
     return rewound(path)
 
 
-def inherited(path, session):
-    """A session's file holds its own messages only: 0."""
-    return 0
-
-
 def files_of(name, given):
     """-> list of (what, path) a tool call does to files: what is edit, write or read."""
-    found = FILE_TOOLS.get(name)
-    path = given.get(found[1]) if found and type(given) is dict else None
-    return [(found[0], path)] if type(path) is str and path else []
+    return told_files(FILE_TOOLS, name, given)

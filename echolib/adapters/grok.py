@@ -8,6 +8,7 @@ import os
 
 from ..base.files import open_regular
 from . import Session, Source, Store
+from .plain import file_below, file_text, sessions_of, told_files
 
 NAME = 'grok'
 GROWS = True
@@ -284,10 +285,7 @@ def discover(root, problems):
         if role == 'history':
             continue
         trees.setdefault((folder, session), []).append(Source(path, role, chain, session, size, mtime))
-    for folder, session in trees:
-        files = trees[folder, session]
-        files.sort(key=lambda f: (f.role != 'main', f.path))
-        yield Session(NAME, root, session, folder, tuple(files))
+    yield from sessions_of(NAME, root, trees)
 
 
 def side_files(path):
@@ -395,19 +393,12 @@ def spill_path(source, named):
     if not name or name.startswith('.'):
         return ''
     folder = os.path.join(os.path.dirname(source.path), 'terminal')
-    path = os.path.join(folder, name)
-    try:
-        inside = os.path.realpath(path) == os.path.join(os.path.realpath(folder), name) and os.path.isfile(path)
-    except ValueError:      # a NUL or a lone surrogate, which no file name has
-        return ''
-    return path if inside else ''
+    return file_below(folder, name)
 
 
 def spill_text(path, limit=0):
     """-> the text of a command's log."""
-    with open_regular(path) as handle:
-        raw = handle.read(limit) if limit else handle.read()
-    return raw.decode('utf-8', 'replace')
+    return file_text(path, limit)
 
 
 def resume(session_id, project):
@@ -460,6 +451,4 @@ def file_versions(path):
 
 def files_of(name, given):
     """-> list of (what, path) a tool call does to files: what is edit, write or read."""
-    found = FILE_TOOLS.get(name)
-    path = given.get(found[1]) if found and type(given) is dict else None
-    return [(found[0], path)] if type(path) is str and path else []
+    return told_files(FILE_TOOLS, name, given)

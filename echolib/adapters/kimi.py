@@ -9,6 +9,7 @@ import sys
 from ..base import paths
 from ..base.files import open_regular
 from . import Session, Source, Store
+from .plain import by_session, file_below, file_text, sessions_of
 
 # What --agent takes and every output prints, for both clients.
 NAME = 'kimi_code'
@@ -202,13 +203,7 @@ def _chain(agent, sid):
 
 def discover(root, problems):
     """Yield the Sessions under a root, by listing folders and stat alone (see scan)."""
-    trees = {}
-    for path, size, mtime, role, chain, session, folder in scan(root, problems):
-        trees.setdefault((folder, session), []).append(Source(path, role, chain, session, size, mtime))
-    for folder, session in trees:
-        files = trees[folder, session]
-        files.sort(key=lambda f: (f.role != 'main', f.path))
-        yield Session(NAME, root, session, folder, tuple(files))
+    yield from sessions_of(NAME, root, by_session(scan(root, problems)))
 
 
 def session_at(path):
@@ -284,18 +279,12 @@ def spill_path(source, named):
     if len(parts) < 2 or any(not part or part.startswith('.') for part in parts[-2:]):
         return ''
     folder = os.path.join(os.path.dirname(source.path), 'tasks')
-    path = os.path.join(folder, parts[-2], parts[-1])
-    try:
-        inside = os.path.realpath(path) == os.path.join(os.path.realpath(folder), parts[-2], parts[-1]) and os.path.isfile(path)
-    except ValueError:      # a NUL or a lone surrogate, which no file name has
-        return ''
-    return path if inside else ''
+    return file_below(folder, parts[-2], parts[-1])
 
 
 def spill_text(path, limit=0):
     """-> the text of a tool's whole output."""
-    with open_regular(path) as handle:
-        return (handle.read(limit) if limit else handle.read()).decode('utf-8', 'replace')
+    return file_text(path, limit)
 
 
 def side_files(path):

@@ -10,7 +10,7 @@ from ..events import (
     COMPACTION, DECLINED, ERROR, INJECTED, INTERRUPTION, META, OK, PROMPT, QUEUED, RECAP, REPLY, SLASH, THINKING, TOOL_CALL,
     TOOL_RESULT, TYPED, UNKNOWN, USAGE, Compaction, Event, ToolResult)
 from ..records import Record
-from .kimi_text import REFUSED, call_id, content_text, images, machine_text, mark, prompt_id, result_label, tool_input, usage, word
+from .kimi_text import REFUSED, call_id, content_text, images, machine_text, mark, result_label, tool_input, usage, word
 
 # Families of records that only steer or trace the client.
 _QUIET = frozenset((

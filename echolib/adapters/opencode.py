@@ -7,9 +7,8 @@ A subagent is a session with a parent; a fork copies its parent's messages under
 import os
 from collections import namedtuple
 
-from ..base.files import open_regular
 from . import Session, Source, Store, registry
-from .plain import listing
+from .plain import file_below, file_text, listing, side_files  # noqa: F401
 
 NAME = 'opencode'
 GROWS = False
@@ -221,24 +220,12 @@ def spill_path(source, named):
     if not name or name.startswith('.'):
         return ''
     folder = os.path.join(place_of(source.path)[1], 'tool-output')
-    path = os.path.join(folder, name)
-    try:
-        inside = os.path.realpath(path) == os.path.join(os.path.realpath(folder), name) and os.path.isfile(path)
-    except ValueError:      # a NUL or a lone surrogate, which no file name has
-        return ''
-    return path if inside else ''
+    return file_below(folder, name)
 
 
 def spill_text(path, limit=0):
     """-> the text of a spilled tool result."""
-    with open_regular(path) as handle:
-        raw = handle.read(limit) if limit else handle.read()
-    return raw.decode('utf-8', 'replace')
-
-
-def side_files(path):
-    """Sessions are not archived (the client does not clean up): none."""
-    return []
+    return file_text(path, limit)
 
 
 def resume(session_id, project):

@@ -2,6 +2,7 @@
 import os
 from stat import S_ISREG
 
+from ..base.files import open_regular
 from . import Session, Source
 
 
@@ -45,14 +46,24 @@ def stamp(path, *beside):
     return size, mtime
 
 
-def grouped(name, root, rows):
-    """Yield the Sessions that the rows of a scan make, main files first."""
+def by_session(rows):
+    """-> {(folder, session id): [Source]} of the rows of a scan, in their order."""
     trees = {}
     for path, size, mtime, role, chain, session, folder in rows:
         trees.setdefault((folder, session), []).append(Source(path, role, chain, session, size, mtime))
-    for folder, session in sorted(trees):
-        files = sorted(trees[folder, session], key=lambda source: (source.role != 'main', source.path))
-        yield Session(name, root, session, folder, tuple(files))
+    return trees
+
+
+def sessions_of(name, root, trees):
+    """Yield the Sessions of {(folder, session id): [Source]}, main files first."""
+    for (folder, session), files in trees.items():
+        yield Session(name, root, session, folder, tuple(sorted(files, key=lambda source: (source.role != 'main', source.path))))
+
+
+def grouped(name, root, rows):
+    """Yield the Sessions that the rows of a scan make, by folder and id."""
+    trees = by_session(rows)
+    return sessions_of(name, root, dict((key, trees[key]) for key in sorted(trees)))
 
 
 def folders(environ, variable, default):
@@ -60,6 +71,30 @@ def folders(environ, variable, default):
     named = [one.strip() for one in (environ.get(variable) or '').split(',') if one.strip()] or [default]
     found = [os.path.abspath(os.path.expanduser(one)) for one in named if one]
     return [path for n, path in enumerate(found) if path not in found[:n]]
+
+
+def file_below(folder, *names):
+    """-> the file of these names below a folder, '' when there is none; links that lead out are refused."""
+    path = os.path.join(folder, *names)
+    try:
+        inside = os.path.realpath(path) == os.path.join(os.path.realpath(folder), *names) and os.path.isfile(path)
+    except ValueError:      # a NUL or a lone surrogate, which no file name has
+        return ''
+    return path if inside else ''
+
+
+def file_text(path, limit=0):
+    """-> the text of a file, of its first `limit` bytes where that is not 0."""
+    with open_regular(path) as handle:
+        raw = handle.read(limit) if limit else handle.read()
+    return raw.decode('utf-8', 'replace')
+
+
+def told_files(tools, name, given):
+    """-> list of (what, path) a tool call does to files; tools: {tool: (edit, write or read, key of the path)}."""
+    found = tools.get(name)
+    path = given.get(found[1]) if found and type(given) is dict else None
+    return [(found[0], path)] if type(path) is str and path else []
 
 
 def spill_path(source, named):

@@ -6,9 +6,8 @@ every call, also of subagents and of the client itself. Newer clients write suba
 """
 import os
 
-from ..base.files import open_regular
 from . import Session, Source, Store
-from .plain import listing as _listing
+from .plain import by_session, file_below, file_text, listing as _listing, sessions_of, side_files, told_files  # noqa: F401
 
 NAME = 'qwen'
 GROWS = True
@@ -105,13 +104,7 @@ def scan(root, problems):
 
 def discover(root, problems):
     """Yield the Sessions under a root, by listing folders and stat alone (see scan)."""
-    trees = {}
-    for path, size, mtime, role, chain, session, folder in scan(root, problems):
-        trees.setdefault((folder, session), []).append(Source(path, role, chain, session, size, mtime))
-    for folder, session in trees:
-        files = trees[folder, session]
-        files.sort(key=lambda f: (f.role != 'main', f.path))
-        yield Session(NAME, root, session, folder, tuple(files))
+    yield from sessions_of(NAME, root, by_session(scan(root, problems)))
 
 
 def project_dir(path):
@@ -180,25 +173,13 @@ def spill_path(source, named):
     if len(inside) < 2 or any(part.startswith('.') for part in inside):
         return ''
     folder = os.path.join(os.path.dirname(os.path.dirname(project_dir(source.path))), 'tmp')
-    path = os.path.join(folder, *inside)
-    try:
-        if os.path.realpath(path) == os.path.join(os.path.realpath(folder), *inside) and os.path.isfile(path):
-            return path
-    except ValueError:      # a NUL or a lone surrogate, which no file name has
-        return ''
+    return file_below(folder, *inside)
     return ''
 
 
 def spill_text(path, limit=0):
     """-> the text of a spilled tool result."""
-    with open_regular(path) as handle:
-        raw = handle.read(limit) if limit else handle.read()
-    return raw.decode('utf-8', 'replace')
-
-
-def side_files(path):
-    """Sessions are not archived: none."""
-    return []
+    return file_text(path, limit)
 
 
 def resume(session_id, project):
@@ -227,6 +208,4 @@ def inherited(path, session):
 
 def files_of(name, given):
     """-> list of (what, path) a tool call does to files: what is edit, write or read."""
-    found = FILE_TOOLS.get(name)
-    path = given.get(found[1]) if found and type(given) is dict else None
-    return [(found[0], path)] if type(path) is str and path else []
+    return told_files(FILE_TOOLS, name, given)

@@ -9,6 +9,7 @@ import os
 
 from ..base.files import open_regular
 from . import Session, Source, Store
+from .plain import branches, inherited, side_files, spill_path, spill_text  # noqa: F401
 
 NAME = 'reasonix'
 # The event log and the day's ledger; line files are written anew and say so after each reading.
@@ -332,21 +333,6 @@ def events_at(source, offset, length, state=None):
     return [event for data in parse_line(raw)[0] for event in reader.events(Record(data, 0, offset, length))]
 
 
-def spill_path(source, named):
-    """Results are never spilled (large payloads are part of the log): ''."""
-    return ''
-
-
-def spill_text(path, limit=0):
-    """Nothing is spilled: ''."""
-    return ''
-
-
-def side_files(path):
-    """Sessions are not archived (the client does not clean up): none."""
-    return []
-
-
 def resume(session_id, project):
     """-> argument list of the command that reopens a session (run in its project directory)."""
     return ['reasonix', '--resume', session_id]
@@ -359,16 +345,6 @@ def billed(session):
         if source.role == 'main' and source.path.endswith(_SUFFIX):
             return of_session(source.path, session.id) or None
     return None
-
-
-def branches(path):
-    """-> (number of branch ends, ids of rows on a branch that was left): the logs keep no branches."""
-    return 1, set()
-
-
-def inherited(path, session):
-    """-> number of rows that were written by another session: forks repeat messages under their own ids, which no row tells."""
-    return 0
 
 
 def file_versions(path):

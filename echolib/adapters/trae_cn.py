@@ -9,7 +9,7 @@ from collections import namedtuple
 
 from ..base.files import open_regular
 from . import Session, Source, Store, registry
-from .plain import listing as _listing
+from .plain import billed, listing as _listing, sessions_of, side_files, spill_path, spill_text  # noqa: F401
 
 NAME = 'trae_cn'
 # Cards and rollouts do; a chat says for itself that it does not (see read).
@@ -167,10 +167,7 @@ def discover(root, problems):
             facts = head(path)
             role, chain, session = facts['role'], facts['chain'], facts['session'] or session
         trees.setdefault((folder, session), []).append(Source(path, role, chain, session, size, mtime))
-    for folder, session in trees:
-        files = trees[folder, session]
-        files.sort(key=lambda f: (f.role != 'main', f.path))
-        yield Session(NAME, root, session, folder, tuple(files))
+    yield from sessions_of(NAME, root, trees)
 
 
 def session_at(path):
@@ -233,21 +230,6 @@ def events_at(source, offset, length, state=None):
     return found(source, offset, length)
 
 
-def spill_path(source, named):
-    """Nothing is spilled: ''."""
-    return ''
-
-
-def spill_text(path, limit=0):
-    """See spill_path."""
-    return ''
-
-
-def side_files(path):
-    """Sessions are not archived (the programs do not clean up): none."""
-    return []
-
-
 def resume(session_id, project):
     """-> argument list of the command that reopens a session of the command line client.
 
@@ -260,11 +242,6 @@ def resume(session_id, project):
                 return ['traex', 'resume', session_id]
     from ..base.errors import EchoError
     raise EchoError('session %s cannot be reopened from a command line: it is a chat of the editor, or only cards about one' % session_id)
-
-
-def billed(session):
-    """No store of this agent keeps a ledger: None."""
-    return None
 
 
 def files_of(name, given):

@@ -7,6 +7,8 @@ import os
 
 from ..base.files import open_regular
 from . import Session, Source, Store
+# No ledger: the database tells how full contexts are.
+from .plain import billed, branches, by_session, sessions_of, side_files, spill_path, spill_text  # noqa: F401
 
 NAME = 'workbuddy'
 GROWS = True
@@ -158,13 +160,7 @@ def _list(root, problems):
 
 def discover(root, problems):
     """Yield the Sessions under a root, by listing folders and stat (see scan)."""
-    trees = {}
-    for path, size, mtime, role, chain, session, folder in scan(root, problems):
-        trees.setdefault((folder, session), []).append(Source(path, role, chain, session, size, mtime))
-    for folder, session in trees:
-        files = trees[folder, session]
-        files.sort(key=lambda f: (f.role != 'main', f.path))
-        yield Session(NAME, root, session, folder, tuple(files))
+    yield from sessions_of(NAME, root, by_session(scan(root, problems)))
 
 
 def root_of(path):
@@ -233,40 +229,15 @@ def events_at(source, offset, length, state=None):
     return out
 
 
-def spill_path(source, named):
-    """Results are whole in the transcript: ''."""
-    return ''
-
-
-def spill_text(path, limit=0):
-    """See spill_path."""
-    return ''
-
-
-def side_files(path):
-    """Sessions are not archived (the client does not clean up): none."""
-    return []
-
-
 def resume(session_id, project):
     """-> argument list of the command that reopens a session (run in its project directory)."""
     return ['codebuddy', '--resume', session_id]
-
-
-def billed(session):
-    """There is no ledger beside the transcripts (the database tells how full contexts are): None."""
-    return None
 
 
 def files_of(name, given):
     """-> list of (what, path) a tool call does to files: what is edit, write or read."""
     from .values import files_of as found
     return found(name, given)
-
-
-def branches(path):
-    """What was gone back from is not marked: (1, nothing)."""
-    return 1, set()
 
 
 def inherited(path, session):

@@ -10,7 +10,7 @@ import os
 from collections import namedtuple
 
 from . import Session, Source, Store, registry
-from .plain import listing as _listing
+from .plain import listing as _listing, sessions_of
 
 NAME = 'zcode'
 GROWS = False
@@ -247,10 +247,7 @@ def discover(root, problems):
             yield Session(NAME, root, None, folder, (Source(path, role, chain, session, size, mtime),))
         else:
             trees.setdefault((folder, session), []).append(Source(path, role, chain, session, size, mtime))
-    for folder, session in trees:
-        files = trees[folder, session]
-        files.sort(key=lambda f: (f.role != 'main', f.path))
-        yield Session(NAME, root, session, folder, tuple(files))
+    yield from sessions_of(NAME, root, trees)
 
 
 def place_of(path):

@@ -1,6 +1,6 @@
 """sd-recall.py doctor SESSION and doctor --checks: what is wrong inside of sessions, by kind and by client version."""
 from ..base import text as texts
-from .common import Asked, Cleaner, amount, dump, text_path
+from .common import Asked, Cleaner, amount, dump, print_within, text_path
 from .session import Session
 
 _COLUMNS = 'CODE LEVEL AGENT VERSION SESSIONS COUNT PLACE'.split()
@@ -52,7 +52,7 @@ def session(args, out):
             for check in data['checks']:
                 lines.append('%s (%s): %s, %s' % (check['code'], check['level'], amount(check['count']), check['says']))
                 lines += ['  %s  %s' % (clean.line(p['ref']), texts.cut(texts.neutralise(clean.line(p['what'])), 100)) for p in check['places'][:args.limit or 5]]
-            _print(out, lines, 'doctor %s --format json' % one.short)
+            print_within(out, _MOST, lines, 'doctor %s --format json' % one.short)
             out.line('Record types and fields: sd-recall.py schema %s' % one.short)
     finally:
         one.asked.close()
@@ -114,7 +114,7 @@ def everything(args, out):
                         check['code'], check['level'], part['agent'], part['version'] or '', str(part['sessions']), str(part['count']),
                         '%s:%d' % (first['session_id'], first['line']))))
         else:
-            _print(out, _lines(data, clean, args.limit), 'doctor --checks --format json')
+            print_within(out, _MOST, _lines(data, clean, args.limit), 'doctor --checks --format json')
             out.line('One of them: sd-recall.py doctor SESSION')
     finally:
         asked.close()
@@ -149,13 +149,3 @@ def _lines(data, clean, limit):
     if clear:
         lines.append('nothing found: ' + ', '.join(clear))
     return lines
-
-
-def _print(out, lines, more):
-    used = 0
-    for place, line in enumerate(lines):
-        used += len(line) + 1
-        if used > _MOST:
-            out.line('... %d more lines: sd-recall.py %s' % (len(lines) - place, more))
-            return
-        out.line(line)

@@ -225,3 +225,14 @@ def money(keys):
     if keys['cost_usd'] is None:
         return 'at least %s (no price for %s calls)' % (format_usd(known), amount(keys['unpriced']['calls'])) if known else 'unknown'
     return format_usd(known)
+
+
+def print_within(out, most, lines, more):
+    """Print lines of at most so many characters; of more, how many are left and the command that has them."""
+    used = 0
+    for place, line in enumerate(lines):
+        used += len(line) + 1
+        if used > most:
+            out.line('... %d more lines: sd-recall.py %s' % (len(lines) - place, more))
+            return
+        out.line(line)

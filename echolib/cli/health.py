@@ -5,7 +5,7 @@ import sys
 from ..base import paths
 from ..base import text as texts
 from . import options as opt
-from .common import Asked, Cleaner, amount, dump, iso, text_path, when
+from .common import Asked, Cleaner, amount, dump, iso, print_within, text_path, when
 
 _ENVIRONMENT_COLUMNS = 'AGENT ROOT FOUND SESSIONS FILES BYTES READABLE REASON'.split()
 _STORE_COLUMNS = 'AGENT ROOT STORE PATTERN PRESENT READ NOTE'.split()
@@ -102,18 +102,8 @@ def _environments_text(out, rows, stores):
             for store in row['stores']:
                 lines.append('    %-7s %-8s %s  %s' % ('there' if store['present'] else 'absent', 'read' if store['read'] else 'not read',
                                                        store['pattern'], store['note']))
-    _within(out, lines, 'environments --format tsv')
+    print_within(out, _MOST, lines, 'environments --format tsv')
     out.line('How well they were read: sd-recall.py doctor%s' % ('' if stores else '. Kinds of files: sd-recall.py environments --stores'))
-
-
-def _within(out, lines, more):
-    used = 0
-    for place, line in enumerate(lines):
-        used += len(line) + 1
-        if used > _MOST:
-            out.line('... %d more lines: sd-recall.py %s' % (len(lines) - place, more))
-            return
-        out.line(line)
 
 
 def _many(count, what):
@@ -277,7 +267,7 @@ def _doctor_text(out, data, asked, clean, most):
            for u in data['unknown']], most)
     _list(lines, 'damaged lines', sum(r['parse_errors'] for r in data['coverage']), [clean.line(text) for text in data['damaged']], most)
     if most:
-        _within(out, lines, 'doctor --limit 0')
+        print_within(out, _MOST, lines, 'doctor --limit 0')
     else:
         for line in lines:
             out.line(line)

@@ -2,8 +2,8 @@
 from ..base import text as texts
 from ..base.errors import UsageError
 from . import options as opt
-from .common import amount, dump
-from .trends_common import TZ, Opened, factor, model, name, nothing, quantity
+from .common import amount
+from .trends_common import TZ, Opened, factor, model, name, nothing, print_data, quantity
 
 # Names in insights.change.METRICS, without importing it to print the help.
 _METRICS = ('cost-per-prompt', 'output-per-prompt', 'tokens-per-prompt', 'cost', 'output', 'tokens', 'tool-errors')
@@ -99,18 +99,15 @@ def _run(args, out):
     with Opened(args, out) as view:
         if not view.rows or not any(row.tally not in (None, '', '{}') for row in view.rows):
             data = dict(view.head(), metric=args.metric, parts=[])
-            return dump(out, data) if args.format == 'json' else nothing(out, args) if args.format != 'tsv' else out.line('\t'.join(_COLUMNS))
+            return print_data(args, out, data, _COLUMNS, (), lambda: nothing(out, args))
         data = gather(args, view)
-        if args.format == 'json':
-            dump(out, data)
-        elif args.format == 'tsv':
-            out.line('\t'.join(_COLUMNS))
-            for one in data['parts']:
-                cells = [one['kind'], one['project'], one['name']] + ['' if one[key] is None else '%.8g' % one[key] for key in (
-                    'amount', 'share', 'before', 'after')]
-                out.line('\t'.join(texts.cell(cell) for cell in cells))
-        else:
-            _text(out, view, data)
+        print_data(args, out, data, _COLUMNS, _rows(data), lambda: _text(out, view, data))
+
+
+def _rows(data):
+    for one in data['parts']:
+        yield [one['kind'], one['project'], one['name']] + ['' if one[key] is None else '%.8g' % one[key] for key in (
+            'amount', 'share', 'before', 'after')]
 
 
 def _text(out, view, data):

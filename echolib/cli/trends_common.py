@@ -2,7 +2,7 @@
 from ..base import clock
 from ..base import text as texts
 from . import options as opt
-from .common import Asked, Cleaner, compact, iso
+from .common import Asked, Cleaner, compact, dump, iso
 
 TZ = opt.option('--tz', 'text', None, "zone of the days: UTC, +02:00, Europe/Berlin (default: this machine's)", 'ZONE')
 
@@ -136,3 +136,15 @@ def spark(out, values):
     if not out.shows(marks):
         marks = '12345678'
     return ''.join('.' if value <= 0 else marks[min(7, int(8.0 * value / top))] for value in values)
+
+
+def print_data(args, out, data, columns, rows, text):
+    """Print an answer: JSON of all of it, TSV of `rows` (lists of cells) under their columns, or what text() prints."""
+    if args.format == 'json':
+        dump(out, data)
+    elif args.format == 'tsv':
+        out.line('\t'.join(columns))
+        for cells in rows:
+            out.line('\t'.join(texts.cell(cell) for cell in cells))
+    else:
+        text()

@@ -1,11 +1,10 @@
 """trend-engine.py digest."""
 from ..base import clock
-from ..base import text as texts
 from ..base.errors import UsageError
 from . import columns
 from . import options as opt
-from .common import amount, compact, dump, iso, money, when
-from .trends_common import TZ, Opened, cost, factor, model, name, quantity
+from .common import amount, compact, iso, money, when
+from .trends_common import TZ, Opened, cost, factor, model, name, print_data, quantity
 from .trends_periods import LABELS
 
 _COLUMNS = 'KEY VALUE PREVIOUS MEDIAN_BEFORE RATIO'.split()
@@ -74,16 +73,13 @@ def gather(args, view):
 def _run(args, out):
     with Opened(args, out) as view:
         data = gather(args, view)
-        if args.format == 'json':
-            dump(out, data)
-        elif args.format == 'tsv':
-            out.line('\t'.join(_COLUMNS))
-            for key, one in data['against'].items():
-                cells = [key] + ['' if value is None else '%.6f' % value if isinstance(value, float) else str(value) for value in (
-                    one['value'], one['previous'], one['median'], one['ratio'])]
-                out.line('\t'.join(texts.cell(cell) for cell in cells))
-        else:
-            _text(out, view, data)
+        print_data(args, out, data, _COLUMNS, _rows(data), lambda: _text(out, view, data))
+
+
+def _rows(data):
+    for key, one in data['against'].items():
+        yield [key] + ['' if value is None else '%.6f' % value if isinstance(value, float) else str(value) for value in (
+            one['value'], one['previous'], one['median'], one['ratio'])]
 
 
 def _text(out, view, data):

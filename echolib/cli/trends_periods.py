@@ -1,9 +1,8 @@
 """trend-engine.py period-over-period."""
-from ..base import text as texts
 from . import columns
 from . import options as opt
-from .common import amount, compact, dump, iso, money, when
-from .trends_common import TZ, Opened, cost, factor, nothing, quantity
+from .common import amount, compact, iso, money, when
+from .trends_common import TZ, Opened, cost, factor, nothing, print_data, quantity
 
 LABELS = {
     'sessions': ('sessions', 'number'), 'turns': ('prompts', 'number'), 'api_calls': ('API calls', 'number'),
@@ -57,14 +56,7 @@ def gather(args, view):
 def _run(args, out):
     with Opened(args, out) as view:
         data = gather(args, view)
-        if args.format == 'json':
-            dump(out, data)
-        elif args.format == 'tsv':
-            out.line('\t'.join(_COLUMNS))
-            for row in data['periods']:
-                out.line('\t'.join(texts.cell(value) for value in _cells(row)))
-        else:
-            _text(out, args, view, data)
+        print_data(args, out, data, _COLUMNS, (_cells(row) for row in data['periods']), lambda: _text(out, args, view, data))
 
 
 def _cells(row):

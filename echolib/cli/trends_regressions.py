@@ -1,8 +1,7 @@
 """trend-engine.py regressions."""
-from ..base import text as texts
 from . import options as opt
-from .common import amount, dump
-from .trends_common import TZ, Opened, most, name, nothing, quantity
+from .common import amount
+from .trends_common import TZ, Opened, most, name, nothing, print_data, quantity
 
 _COLUMNS = 'KIND MEASURE PROJECT TOOL MODEL SINCE BEFORE AFTER BEFORE_OF AFTER_OF BEFORE_SESSIONS AFTER_SESSIONS CHANCE SESSION'.split()
 _WHOLES = {'tool_error_rate': 'calls', 'tool_errors': 'tool calls', 'declined': 'tool calls', 'model_share': 'API calls',
@@ -119,17 +118,14 @@ def _run(args, out):
         data = gather(args, view)
         data['total_alarms'] = len(data['alarms'])
         data['alarms'] = data['alarms'][:most(args, _MOST)]
-        if args.format == 'json':
-            dump(out, data)
-        elif args.format == 'tsv':
-            out.line('\t'.join(_COLUMNS))
-            for one in data['alarms'] + data['better']:
-                cells = [one['kind'], one['measure'], one['project'], one['tool'], one['model'], one['since'], '%.6g' % one['before'],
-                         '%.6g' % one['after'], one['before_of'], one['after_of'], one['before_sessions'], one['after_sessions'],
-                         '%.3g' % one['chance'], one['sessions'][0] if one['sessions'] else '']
-                out.line('\t'.join(texts.cell(cell) for cell in cells))
-        else:
-            _text(out, args, view, data)
+        print_data(args, out, data, _COLUMNS, _rows(data), lambda: _text(out, args, view, data))
+
+
+def _rows(data):
+    for one in data['alarms'] + data['better']:
+        yield [one['kind'], one['measure'], one['project'], one['tool'], one['model'], one['since'], '%.6g' % one['before'],
+               '%.6g' % one['after'], one['before_of'], one['after_of'], one['before_sessions'], one['after_sessions'],
+               '%.3g' % one['chance'], one['sessions'][0] if one['sessions'] else '']
 
 
 def _text(out, args, view, data):

@@ -1,9 +1,8 @@
 """trend-engine.py by-theme."""
-from ..base import text as texts
 from . import columns
 from . import options as opt
-from .common import amount, compact, dump
-from .trends_common import TZ, Opened, cost, factor, most, name, nothing, quantity, spark
+from .common import amount, compact
+from .trends_common import TZ, Opened, cost, factor, most, name, nothing, print_data, quantity, spark
 
 _BY = ('project', 'agent', 'model', 'tool', 'branch', 'skill')
 _ROWS, _WEEKS, _WIDEST = 20, 12, 40
@@ -50,14 +49,7 @@ def _run(args, out):
     with Opened(args, out) as view:
         data = gather(args, view)
         data['rows'] = data['rows'][:most(args, _ROWS)]
-        if args.format == 'json':
-            dump(out, data)
-        elif args.format == 'tsv':
-            out.line('\t'.join(_COLUMNS))
-            for row in data['rows']:
-                out.line('\t'.join(texts.cell(value) for value in _cells(row)))
-        else:
-            _text(out, args, view, data)
+        print_data(args, out, data, _COLUMNS, (_cells(row) for row in data['rows']), lambda: _text(out, args, view, data))
 
 
 def _cells(row):

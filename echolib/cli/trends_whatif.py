@@ -2,8 +2,8 @@
 from ..base import text as texts
 from ..base.errors import UsageError
 from . import options as opt
-from .common import amount, compact, dump
-from .trends_common import TZ, Opened, factor, model, nothing
+from .common import amount, compact
+from .trends_common import TZ, Opened, factor, model, nothing, print_data
 
 _COLUMNS = 'MODEL CALLS TOKENS KNOWN_COST_USD UNPRICED_CALLS OTHER COST_TODAY_USD RATIO'.split()
 _MODELS, _OTHERS = 8, 4
@@ -69,17 +69,14 @@ def gather(args, view):
 def _run(args, out):
     with Opened(args, out) as view:
         data = gather(args, view)
-        if args.format == 'json':
-            dump(out, data)
-        elif args.format == 'tsv':
-            out.line('\t'.join(_COLUMNS))
-            for row in data['models']:
-                for other in row['others']:
-                    cells = [row['model'], row['api_calls'], row['total_tokens'], '%.6f' % row['known_cost_usd'], row['unpriced_calls'],
-                             other['model'], '%.6f' % other['cost_usd'], '' if other['ratio'] is None else '%.4f' % other['ratio']]
-                    out.line('\t'.join(texts.cell(cell) for cell in cells))
-        else:
-            _text(out, args, view, data)
+        print_data(args, out, data, _COLUMNS, _rows(data), lambda: _text(out, args, view, data))
+
+
+def _rows(data):
+    for row in data['models']:
+        for other in row['others']:
+            yield [row['model'], row['api_calls'], row['total_tokens'], '%.6f' % row['known_cost_usd'], row['unpriced_calls'],
+                   other['model'], '%.6f' % other['cost_usd'], '' if other['ratio'] is None else '%.4f' % other['ratio']]
 
 
 def _usd(value):

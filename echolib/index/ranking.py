@@ -37,14 +37,14 @@ class Question(object):
         self.pairs = [[w for t in alternatives for w in (t.words,) + t.other if len(w) > 1] for alternatives in terms]
 
     def score_text(self, text):
-        """-> (score, indexes of the terms it holds) of a message's text."""
+        """-> score of a message by its text."""
         words = tokens(text)
         size = min(LONGEST, len(words) / self.mean)
         norm = K1 * (1 - B + B * size)
         where = {}
         for at, word in enumerate(words):
             where.setdefault(word, []).append(at)
-        score, held, last = 0.0, set(), None
+        score, last = 0.0, None
         pairs = 0.0
         for i, alternatives in enumerate(self.terms):
             frequency, places = 0.0, []
@@ -59,7 +59,6 @@ class Question(object):
                         frequency += 1.0
                         places.append(at)
             if frequency:
-                held.add(i)
                 score += self.idf[i] * frequency * (K1 + 1) / (frequency + norm)
                 # The words of a question that follow each other here as well.
                 if last and any(place - 1 in last for place in places):
@@ -67,7 +66,7 @@ class Question(object):
                 last = set(places)
             else:
                 last = None
-        return score + PAIRS * pairs, held
+        return score + PAIRS * pairs
 
     def score_unread(self, shard, number):
         """-> score of a message known only by which terms it holds."""

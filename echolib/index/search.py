@@ -347,7 +347,7 @@ class Searcher(object):
                                               -question.score_unread(*d), d))
         read = sorted(days.union(first[:ranking.READ])) if options.limit else first
         self._load(read)
-        scores = dict((doc, question.score_text(self._text(*doc))[0]) for doc in read)
+        scores = dict((doc, question.score_text(self._text(*doc))) for doc in read)
         rows = []
         for doc in read:
             shard, number = doc
