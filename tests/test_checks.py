@@ -1,5 +1,6 @@
 """doctor SESSION, --checks and --new: thirteen kinds of damage and drift, none in healthy files; what newer clients brought."""
 import os
+import shutil
 import sys
 
 import pytest
@@ -81,11 +82,23 @@ def test_a_session_that_goes_on_is_not_unfinished(tmp_path):
     assert examine(tmp_path, live=True) == []
 
 
+def age(home):
+    """Make all files of a home old, so that none of its sessions looks as if it went on."""
+    for where, _, names in os.walk(str(home)):
+        for name in names:
+            path = os.path.join(where, name)
+            os.chmod(path, 0o644)
+            os.utime(path, (1772000000, 1772000000))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize('corpus', ['claude-1.0.128', 'claude-2.0.77', 'claude-2.1.332', 'codex-0.171.0', 'gemini-cli-0.61.0', 'grok-1.0.41', 'kimi-cli-1.49.0',
                                     'kimi-code-2.1.0', 'opencode-1.18.33', 'qwen-code-0.15.10', 'reasonix-1.38.11'])
-def test_real_files_are_healthy(corpus):
-    data = call_script('sd-recall', 'doctor', '--checks', '--format', 'json', home=shared('corpus', corpus, 'home', 'dev')).json()
+def test_real_files_are_healthy(corpus, tmp_path):
+    home = str(tmp_path / 'home')
+    shutil.copytree(shared('corpus', corpus, 'home', 'dev'), home)
+    age(home)
+    data = call_script('sd-recall', 'doctor', '--checks', '--format', 'json', home=home).json()
     assert data['sessions'] >= 10 and data['damaged_sessions'] == 0
     # One session of kimi-cli was ended before the model said anything.
     assert dict((c['code'], c['count']) for c in data['checks'] if c['count']) == ({'no-assistant-response': 1} if corpus == 'kimi-cli-1.49.0' else {})
@@ -96,9 +109,7 @@ def home(tmp_path):
     write(tmp_path, CASES['a torn line'][0] + [row('hologram', 3, 2)])
     write(tmp_path, [dict(ASK, version='1.0.128', sessionId=OTHER), dict(SAY, version='1.0.128', sessionId=OTHER)], OTHER)
     write(tmp_path, CASES['nothing but garbage'][0], 'feed0000-0000-4000-8000-000000000000')
-    for where, _, names in os.walk(str(tmp_path)):
-        for name in names:
-            os.utime(os.path.join(where, name), (1772000000, 1772000000))
+    age(tmp_path)
     return tmp_path
 
 
