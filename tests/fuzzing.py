@@ -18,8 +18,10 @@ from helpers import FIXTURES, environment, names_in
 
 SECRET = 'ghp_Zx9Yw8Vu7Ts6Rq5Po4Nm3Lk2Ji1Hg0FeDcBa'
 FENCE = 'recalled-history'
-# Seconds a command may take on a home of a few hundred kB before it counts as hanging.
-PATIENCE = 30
+# Seconds of its own work that a command may take on a home of a few hundred kB before it counts as hanging, and of waiting.
+PATIENCE, WAITING = 30, 300
+# A line that was changed over and over is not made longer than this.
+LONGEST = 1 << 20
 DATABASES = {'zcode': '.zcode/cli/db/db.sqlite', 'opencode': '.local/share/opencode/opencode.db', 'dim': '.dim/dim.db',
              'workbuddy': '.workbuddy/workbuddy.db', 'cursor': '.config/Cursor/User/globalStorage/state.vscdb',
              'hermes': '.hermes/state.db'}
@@ -177,7 +179,7 @@ class Mutator(object):
             spot = dice.randrange(len(lines))
             how = dice.randrange(12)
             if how < 8:
-                lines[spot] = self.line(lines[spot])
+                lines[spot] = self.line(lines[spot]) if len(lines[spot]) < LONGEST else self.bytes(lines[spot])[:LONGEST] + b'\n'
             elif how == 8:
                 lines.insert(dice.randrange(len(lines) + 1), lines[spot])
             elif how == 9 and len(lines) > 1:
@@ -421,8 +423,9 @@ class Fuzzer(object):
                 words.append(option.names[-1])
             else:
                 words += [option.names[-1], self._option(dice, option, home)]
-        if script != 'format-detector' and any(word.startswith('-') for word in words[1:2]):
-            words[1:2] = ['--', words[1]]
+        first = 1 if word else 0
+        if script != 'format-detector' and any(one.startswith('-') for one in words[first:first + 1]):
+            words.insert(first, '--')
         # No system hands over a zero byte.
         return script, [word.replace('\0', '') for word in words]
 
@@ -492,14 +495,18 @@ class patience(object):
     def __enter__(self):
         if hasattr(signal, 'setitimer'):
             def late(number, frame):
-                raise Finding('too slow')
-            self.before = signal.signal(signal.SIGALRM, late)
-            signal.setitimer(signal.ITIMER_REAL, PATIENCE)
+                raise Finding('too slow' if number == signal.SIGPROF else 'waits for something')
+            self.before = [(number, signal.signal(number, late)) for number in (signal.SIGPROF, signal.SIGALRM)]
+            # Its own work: on a busy machine time passes without any.
+            signal.setitimer(signal.ITIMER_PROF, PATIENCE)
+            signal.setitimer(signal.ITIMER_REAL, WAITING)
 
     def __exit__(self, *error):
         if hasattr(signal, 'setitimer'):
+            signal.setitimer(signal.ITIMER_PROF, 0)
             signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, self.before)
+            for number, handler in self.before:
+                signal.signal(number, handler)
 
 
 HIDDEN = re.compile('[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e0fff\u2028\u2029]')

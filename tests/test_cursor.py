@@ -106,7 +106,8 @@ def test_a_database_that_cannot_be_read(home):
                                    '{"type":null,"createdAt":[]}', '{"type":2,"createdAt":1e300,"text":"\\ud800"}'])
 def test_any_message(home, value):
     change(home, ('insert into cursorDiskKV values (?, ?)', ('bubbleId:%s:b2' % CHAT, value)),
-           ('insert into cursorDiskKV values (?, ?)', ('composerData:odd', '{"conversation":[3, %s],"createdAt":{},"name":7}' % value)))
+           ('insert into cursorDiskKV values (?, ?)', ('composerData:odd', '{"conversation":[3, %s],"createdAt":{},"name":7}' % value)),
+           ('insert into cursorDiskKV values (?, ?)', ('composerData:half', '{"fullConversationHeadersOnly":[{"bubbleId":"\\ud800"},{"bubbleId":"b2"}]}')))
     for session in talking.sessions(cursor).values():
         talking.check_events(cursor, session.sources[0])
 

@@ -2,12 +2,14 @@
 command in every format. The planted list is written from the providers' own descriptions, not from our patterns."""
 import ast
 import base64
+import html
 import json
 import os
 import random
 import re
 import string
 import sys
+import urllib.parse
 
 import pytest
 
@@ -56,7 +58,10 @@ def planted(seed=0):
         'age': 'AGE-SECRET-KEY-1' + some(58, 'QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L'), 'jwt': jwt, 'airtable': 'pat%s.%s' % (some(14), some(64, hexa)), 'cloudflare new': 'cfut_' + some(40), 'flyio': 'FlyV1 fm2_' + some(120),
         'openai session': 'sess-' + some(40), 'cohere trial': None, 'crates': 'cio' + some(32), 'buildkite': 'bkua_' + some(40, hexa), 'dynatrace': 'dt0c01.%s.%s' % (some(24, upper), some(64, upper)),
         'square': 'EAAA' + some(60, url), 'square secret': 'sq0csp-' + some(43, url), 'hubspot': 'pat-na1-%s-%s-%s-%s-%s' % (some(8, hexa), some(4, hexa), some(4, hexa), some(4, hexa), some(12, hexa)),
-        'langsmith': 'lsv2_pt_%s_%s' % (some(32, hexa), some(10, hexa)), 'tavily': 'tvly-' + some(32), 'fireworks': 'fw_' + some(24), 'nvidia': 'nvapi-' + some(64, url), 'cerebras': 'csk-' + some(48, string.ascii_lowercase + string.digits),
+        'alibaba': 'LTAI5t' + some(18), 'volcengine': 'AKLT' + some(40), 'brevo': 'xkeysib-' + some(64, hexa) + '-' + some(16), 'netlify': 'nfp_' + some(36), 'openshift': 'sha256~' + some(43, url), 'sonar': 'squ_' + some(40, hexa),
+        'tailscale': 'tskey-auth-%s-%s' % (some(12), some(32)), 'posthog': 'phx_' + some(43), 'pinecone': 'pcsk_' + some(60), 'resend': 're_%s_%s' % (some(8), some(24)), 'elevenlabs': 'sk_' + some(48, hexa), 'jina': 'jina_' + some(60),
+        'clojars': 'CLOJARS_' + some(60, hexa), 'contentful': 'CFPAT-' + some(43, url), 'heroku': 'HRKU-' + some(60, url), 'slack cookie': 'xoxd-' + some(80) + '%2B' + some(20), 'supabase secret': 'sb_secret_' + some(31, url),
+        'gitlab feed': 'glft-' + some(20, url), 'langsmith': 'lsv2_pt_%s_%s' % (some(32, hexa), some(10, hexa)), 'tavily': 'tvly-' + some(32), 'fireworks': 'fw_' + some(24), 'nvidia': 'nvapi-' + some(64, url), 'cerebras': 'csk-' + some(48, string.ascii_lowercase + string.digits),
     }
 
 
@@ -78,17 +83,54 @@ BESIDE = {
 FRAMES = ('%s', 'the key is %s, keep it', '"%s"', "'%s'", '`%s`', '(%s)', '\n%s\n', 'a\\n%s\\nb', '\x1b[32m%s\x1b[0m', '我们用的是%s。', 'x = {"k": "%s"}', '> %s', '%s\\r\\n', '\t%s\t', '| %s |', '<b>%s</b>', 'KEY=%s')
 
 
-def cases():
+# What a key may be glued to or lie in; those whose start is too common are told apart only where they stand alone.
+GLUED = ('x%s', 'token%s', 'TOKEN%s', '9%s', 'my_%s', '--%s', 'a-%s', 'key:%stext', '%sx', '%s.txt', '\uff38%s', '\u200b%s', '\u4e2d%s\u4e2d', 'k%%3D%s%%26z', '%%253D%s', '\\u003d%s\\u0026', '\\\\\\"%s\\\\\\"',
+         '&quot;%s&quot;', '&#34;%s')
+ALONE = ('mailgun', 'square')
+WIDE = dict((code, code + 0xfee0) for code in range(0x21, 0x7f))
+# The surroundings of a secret, written in other ways.
+WRITTEN = {
+    'json': json.dumps, 'json in json': lambda text: json.dumps(json.dumps(text)), 'address': lambda text: urllib.parse.quote(text, safe=''), 'address twice': lambda text: urllib.parse.quote(urllib.parse.quote(text, safe='')),
+    'query': lambda text: 'https://x/?q=' + urllib.parse.quote(text), 'html': html.escape, 'wide': lambda text: text.translate(WIDE), 'numbered': lambda text: '    12\u2192' + text, 'diff': lambda text: '+' + text,
+    'escapes': lambda text: re.sub('[=&"\'<>]', lambda m: '\\u%04x' % ord(m.group()), text), 'lines': lambda text: 'a\\n%s\\nb' % text, 'chinese': lambda text: '\u6211\u7528\u4e86%s\uff0c\u597d' % text,
+}
+
+
+@pytest.mark.slow
+def test_glued_keys_are_masked():
+    shown = [(name, frame % secret) for name, secret in planted(1).items() if secret is not None and name not in ALONE for frame in GLUED if secret[len(secret) // 3:len(secret) // 3 + 12] in redact.redact(frame % secret)]
+    assert not shown, shown
+
+
+@pytest.mark.slow
+def test_secrets_written_in_other_ways_are_masked():
+    shown = []
+    for name, given, secret in cases(seeds=(4,), frames=('%s', '"%s"'), outers=('%s',)):
+        for way, write in WRITTEN.items():
+            text = write(given)
+            place = text.find(secret[len(secret) // 3:][:12].translate(WIDE) if way == 'wide' else secret[len(secret) // 3:][:12])
+            if place >= 0 and text[place:place + 12] in redact.redact(text) and name != 'square':
+                shown.append((name, way, text))
+    assert not shown, shown
+
+
+def test_what_looks_like_glued_keys_stays():
+    for text in ('risk-or-reward-analysis-of-2024-08-01', 'task-4f9a8b7c6d5e4f3a2b1c4f9a8b7c6d5e', 'lengths_of_all_the_things_99', 'utf8_abcdefghijklmnopqrstuvwx', 'mask_test_integration_12345', 'self_hf_token_for_downloads1',
+                 'cache-key-4f9a8b7c6d5e4f3a2b1c4f9a8b7c6d5e', 'disk-admin-settings-page-2', 'https://x/?id=%7B123%7D&amp;q=%22hello%22', 'a%20token%3A%20none &quot;password&quot;: &quot;string&quot;', 'flask-ant-colony-optimizer-main'):
+        assert redact.redact(text) is text
+
+
+def cases(seeds=range(3), frames=FRAMES, outers=('%s', 'first\n%s\nlast', '```\n%s\n```', '\x1b[1m%s\x1b[0m')):
     """-> [(name, text, secret)]."""
     found = []
-    for seed in range(3):
+    for seed in seeds:
         for name, secret in planted(seed).items():
             if secret is not None:
-                found += [(name, frame % secret, secret) for frame in FRAMES]
+                found += [(name, frame % secret, secret) for frame in frames]
         dice = random.Random(seed)
         for name, (frame, size) in BESIDE.items():
             secret = letters(dice, size - 2) + '7' + letters(dice, 1)
-            found += [('beside: ' + name, outer % (frame % secret), secret) for outer in ('%s', 'first\n%s\nlast', '```\n%s\n```', '\x1b[1m%s\x1b[0m')]
+            found += [('beside: ' + name, outer % (frame % secret), secret) for outer in outers]
     return found
 
 
@@ -235,6 +277,8 @@ def test_no_redact_shows(leaky):
 @pytest.mark.slow
 def test_errors_mask_what_they_repeat(leaky):
     for words in (['show', SECRETS['github classic']], ['search', 'x', '--since', SECRETS['github classic']], ['search', 'x', '--agent', SECRETS['github classic']], [SECRETS['github classic']],
+                  ['search', 'x', '--' + SECRETS['github classic']], ['search', 'x', '-' + SECRETS['github classic']], ['--' + SECRETS['github classic']], ['search', 'x', '--limit', SECRETS['github classic']], ['search', 'x', '--sort=' + SECRETS['github classic']],
+                  ['search', 'x', '--until', 'token=' + SECRETS['github classic']], ['sessions', '--scope', '/x' + SECRETS['github classic']], ['export', 'x' + SECRETS['github classic']],
                   ['show', '/x/%s.jsonl' % SECRETS['github classic']], ['search', SECRETS['github classic'] + ' zzzzqq'], ['show', '\x1b[31m\u202e']):
         got = leaky.run(*words)
         assert SECRETS['github classic'] not in got.out + got.err and '\x1b' not in got.out + got.err and '\u202e' not in got.out + got.err, got

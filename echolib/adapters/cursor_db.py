@@ -41,7 +41,11 @@ def asked(path):
 
 
 def _value(db, key):
-    row = db.execute('select value from %s where key = ?' % _TABLE, (key,)).fetchone()
+    try:
+        row = db.execute('select value from %s where key = ?' % _TABLE, (key,)).fetchone()
+    except UnicodeEncodeError:
+        # Half a character, which no key of a database holds.
+        return None
     return _object(row[0]) if row is not None else None
 
 

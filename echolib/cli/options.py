@@ -98,6 +98,10 @@ def _thorough(program, command, argv):
         if word == '--scope' and argv[at + 1] == 'path' and argv[at + 2][:1] in ('/', '~', '.'):
             del argv[at + 1]
             break
+    # argparse would take the -h of '-home-dev-app' for the question for help.
+    more = [word for word in argv[:argv.index('--') if '--' in argv else None] if word[:2] == '-h' and len(word) > 2]
+    if more:
+        parser.error('unrecognized arguments: %s' % ' '.join(more))
     found, more = parser.parse_known_args(argv)
     values = vars(found)
     # argparse takes such words from one place of the line only; here they may stand on both sides of an option.
@@ -150,6 +154,8 @@ def _did_you_mean(message, command):
         near = difflib.get_close_matches(word[0] or word[1], words, 1, 0.6)
         if near and near[0] != (word[0] or word[1]):
             return ' (did you mean %s?)' % near[0]
+    if command.places and message.startswith('unrecognized arguments: -'):
+        return ' (what begins with - and is no option goes behind --)'
     return ''
 
 
