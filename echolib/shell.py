@@ -19,15 +19,23 @@ Command = namedtuple('Command', 'head target test')
 NOTHING = Command('', '', False)
 
 _CHARS, _WORDS, _DEPTH, _HEAD = 2000, 80, 4, 60
-_TOKEN = re.compile(
+# Patterns are texts: compiling them takes longer than reading a few commands, and a process that reads none does without.
+_TOKEN = (
     r'[ \t\r]*(?:(?P<end>&&|\|\|?&?|;;?|[\n()&])|(?P<here><<-?[ ]?)|(?P<redirect>\d?(?:>>?&?|<)[ \t]*(?:[^\s;|&()<>]+)?)'
-    r"""|(?P<word>(?:[^\s;|&()<>'"\\]+|\\.|'[^']*(?:'|$)|"(?:[^"\\]|\\.)*(?:"|$)|\\$)+))""", re.S)
-_QUOTES = re.compile(r"""'([^']*)'?|"((?:[^"\\]|\\.)*)"?|\\(.)""", re.S)
-_ASSIGNMENT = re.compile(r'[A-Za-z_]\w*\+?=')
-_NUMBER = re.compile(r'[\d.]+[smhd]?$')
-_WORD = re.compile(r'[a-z][a-z0-9:_.-]*$')
+    r"""|(?P<word>(?:[^\s;|&()<>'"\\]+|\\.|'[^']*(?:'|$)|"(?:[^"\\]|\\.)*(?:"|$)|\\$)+))""")
+_QUOTES = r"""'([^']*)'?|"((?:[^"\\]|\\.)*)"?|\\(.)"""
+_ASSIGNMENT = r'[A-Za-z_]\w*\+?='
+_NUMBER = r'[\d.]+[smhd]?$'
+_WORD = r'[a-z][a-z0-9:_.-]*$'
 _OPENERS = frozenset(('if', 'then', 'else', 'elif', 'while', 'until', 'do', '!', '{'))
 _CLOSERS = frozenset(('for', 'case', 'fi', 'done', 'esac', '}', 'function', 'select', 'in'))
+
+
+def _compiled(source, flags=0, _made={}):
+    found = _made.get(source)
+    if found is None:
+        found = _made[source] = re.compile(source, flags)
+    return found
 
 
 def command_of(given):
@@ -75,8 +83,9 @@ def _read(line, depth):
 def _segments(text):
     """Yield the words of each simple command of a line."""
     words, at, count, size = [], 0, 0, len(text)
+    token = _compiled(_TOKEN, re.S).match
     while at < size and count < _WORDS:
-        found = _TOKEN.match(text, at)
+        found = token(text, at)
         if found is None:
             # A character no rule takes (a lone space at the end).
             at += 1
@@ -98,7 +107,7 @@ def _segments(text):
 
 def _bare(word):
     """A word without its quotes."""
-    return _QUOTES.sub(lambda m: m.group(1) or m.group(2) or m.group(3) or '', word) if "'" in word or '"' in word or '\\' in word else word
+    return _compiled(_QUOTES, re.S).sub(lambda m: m.group(1) or m.group(2) or m.group(3) or '', word) if "'" in word or '"' in word or '\\' in word else word
 
 
 def _name(word):
@@ -114,7 +123,7 @@ def _command(words, depth):
         word = words[at]
         if word in _CLOSERS:
             return None
-        if word in _OPENERS or _ASSIGNMENT.match(word):
+        if word in _OPENERS or _compiled(_ASSIGNMENT).match(word):
             at += 1
             continue
         name = _name(word)
@@ -138,7 +147,7 @@ def _behind(words, at, name):
             return None
         at += 1
     at = _past_options(words, at, name, valued)
-    if own == 'name' or own == 'number' and at < size and _NUMBER.match(words[at]):
+    if own == 'name' or own == 'number' and at < size and _compiled(_NUMBER).match(words[at]):
         at += 1
         if at < size and words[at] == '--':
             at += 1
@@ -147,7 +156,7 @@ def _behind(words, at, name):
 
 def _past_options(words, at, name, valued):
     size = len(words)
-    while at < size and (words[at][:1] == '-' or name == 'env' and _ASSIGNMENT.match(words[at])):
+    while at < size and (words[at][:1] == '-' or name == 'env' and _compiled(_ASSIGNMENT).match(words[at])):
         if words[at] == '--':
             return at + 1
         at += 2 if words[at] in valued else 1
@@ -182,23 +191,16 @@ def _plain(word, name, rest):
         else:
             args.append(_bare(one))
     head, deep, taken = name, SUBCOMMANDS.get(name, 0), 0
-    while taken < deep and taken < len(args) and _WORD.match(args[taken]):
+    while taken < deep and taken < len(args) and _compiled(_WORD).match(args[taken]):
         head += ' ' + args[taken]
         if taken == 0 and args[0] in ('run', 'compose', 'exec'):
             deep += 1
         taken += 1
-    about = [arg for arg in args[taken:] if len(arg) <= _HEAD and ' ' not in arg and '\n' not in arg and not _NUMBER.match(arg)]
+    about = [arg for arg in args[taken:] if len(arg) <= _HEAD and ' ' not in arg and '\n' not in arg and not _compiled(_NUMBER).match(arg)]
     # Of a script's own words nothing is known: the script is what it is about.
     about = about[:1] if name in INTERPRETERS else about[:3]
     test = _is_test(word, name, args) and NO_TEST_OPTIONS.isdisjoint(options)
     return Command(head[:_HEAD], ' '.join([head] + about)[:200], test)
-
-
-def _compiled(source, _made={}):
-    found = _made.get(source)
-    if found is None:
-        found = _made[source] = re.compile(source)
-    return found
 
 
 def _is_test(word, name, args):

@@ -4,6 +4,8 @@ import os
 
 import pytest
 
+import make
+from echolib.index import build, rollup
 from helpers import shared
 from homes import Home
 
@@ -120,3 +122,77 @@ def test_a_rewritten_file_is_read_again(home):
     home.build()
     changed = home.state()
     assert changed == rebuilt(home)
+
+
+# A conversation, a later copy of it, a file whose summary titles it, and one whose summary names a row of another machine.
+_OLD, _COPY, _TITLER = [os.path.join('-p', '%s1111111-1111-4111-8111-111111111111.jsonl' % n) for n in '123']
+_LEAF, _ELSEWHERE = 'aaaaaaaa-0000-4000-8000-000000000001', 'bbbbbbbb-0000-4000-8000-000000000001'
+_PARTS = {
+    'row': (_OLD, [make.user('the task', uuid=_LEAF)]),
+    'copy': (_COPY, [make.user('the task', uuid=_LEAF), make.user('something else', timestamp='2026-10-01T00:00:00.000Z')]),
+    'summary': (_TITLER, [make.meta('summary', summary='What was done', leafUuid=_LEAF)]),
+    'other': (_TITLER, [make.meta('summary', summary='Of another machine', leafUuid=_ELSEWHERE), make.user('more')]),
+}
+
+
+def _come(home, part):
+    path, records = _PARTS[part]
+    home.append(b''.join(make.line(record) for record in records), path)
+
+
+def _title(state, path):
+    return state['sessions'][os.path.basename(path)[:-6]]['title']
+
+
+@pytest.mark.parametrize('order', ['summary row', 'row summary', 'other summary row', 'summary other row', 'row other summary', 'other row summary'])
+def test_a_summary_finds_its_row_whichever_came_first(home, order):
+    for part in order.split():
+        _come(home, part)
+        home.build()
+    grown = home.state()
+    assert _title(grown, _OLD) == 'What was done'
+    assert grown == rebuilt(home)
+
+
+@pytest.mark.parametrize('how', ['deleted', 'written anew'])
+def test_a_summary_whose_row_goes_titles_the_copy(home, how):
+    for part in ('row', 'summary', 'copy'):
+        _come(home, part)
+        home.build()
+    if how == 'deleted':
+        os.unlink(home.path(_OLD))
+    else:
+        home.write(make.line(make.user('without that row', uuid='cccccccc-0000-4000-8000-000000000001')), _OLD)
+    home.build()
+    changed = home.state()
+    assert _title(changed, _COPY) == 'What was done'
+    assert changed == rebuilt(home)
+
+
+def test_what_a_killed_build_read_is_looked_through_by_the_next(home, monkeypatch):
+    _come(home, 'summary')
+    home.build()
+    _come(home, 'row')
+    with monkeypatch.context() as patch:
+        patch.setattr(build.Builder, '_finish', lambda builder: 1 // 0)
+        with pytest.raises(ZeroDivisionError):
+            home.build()
+    _come(home, 'other')
+    home.build()
+    grown = home.state()
+    assert _title(grown, _OLD) == 'What was done'
+    assert grown == rebuilt(home)
+
+
+def test_a_row_that_was_missing_is_looked_for_in_new_documents_alone(home, monkeypatch):
+    home.write(b''.join(make.line(record) for record in _PARTS['other'][1] * 50), _TITLER)
+    home.build()
+    home.append(make.line(make.user('one more')), _TITLER)
+    looked, resolve = [], rollup.resolve_summaries
+
+    def counting(db, shards, read_uuid, unseen):
+        looked.append((unseen, [shard.execute('select count(*) from docs where id >= ?', (start,)).fetchone()[0] for shard, start in shards]))
+        return resolve(db, shards, read_uuid, unseen)
+    monkeypatch.setattr(rollup, 'resolve_summaries', counting)
+    home.build()
+    assert looked == [(set(), [1])]

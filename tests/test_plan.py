@@ -6,10 +6,11 @@ import sqlite3
 
 import pytest
 
+import make
 from helpers import FIXTURES, shared
 from homes import Home, snapshot
 from echolib.adapters import claude, zcode
-from echolib.index import access, plan, store
+from echolib.index import access, build, plan, store
 from echolib.index.catalog import ALL, Catalog
 
 
@@ -197,3 +198,22 @@ def test_file_under_two_roots_counts_once(home, monkeypatch):
     shutil.rmtree(home.data)
     home.build()
     assert content(home)[2] == sessions
+
+
+@pytest.mark.parametrize('meanwhile', [False, True])
+def test_a_plan_is_made_again_only_when_another_process_wrote(home, monkeypatch, meanwhile):
+    home.write(make.line(make.user('one')), 'p', 'x.jsonl')
+    home.build()
+    home.append(make.line(make.user('two')), 'p', 'x.jsonl')
+    one, count, made = store.Store(home.data), plan.make, []
+    one.open()
+    try:
+        found = plan.make(one.db, folder=home.data)
+        if meanwhile:
+            home.build()
+        monkeypatch.setattr(plan, 'make', lambda *args, **named: made.append(1) or count(*args, **named))
+        result = build.refresh(one, todo=found)
+    finally:
+        one.close()
+    assert (len(made), result.indexed) == ((1, 0) if meanwhile else (0, 1))
+    assert home.state()['files'][0][4] == 2

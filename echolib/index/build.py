@@ -40,6 +40,7 @@ def refresh(store, agent=None, progress=None, wait=0.0, jobs=None, todo=None, wh
     whole: see plan.make.
     """
     began = time.time()
+    seen = store.seen if todo else store.version()
     todo = todo or plan.make(store.db, agent, folder=store.folder, whole=whole)
     price_stale = plan.prices_changed(store.db, store.folder)
     if plan.nothing_to_do(todo) and not price_stale:
@@ -47,8 +48,9 @@ def refresh(store, agent=None, progress=None, wait=0.0, jobs=None, todo=None, wh
     if not store.lock(wait):
         return plan.Result(todo.known, 0, todo.found, 0, 0, [], time.time() - began, todo.problems, True)
     try:
-        # What another writer did meanwhile need not be done again.
-        todo = plan.make(store.db, agent, folder=store.folder, whole=whole)
+        if store.version() != seen:
+            # What another writer did meanwhile need not be done again.
+            todo = plan.make(store.db, agent, folder=store.folder, whole=whole)
         builder = Builder(store, progress, jobs)
         builder.run(todo, price_stale)
         total = store.db.execute('select count(*) from files').fetchone()[0]
@@ -74,6 +76,9 @@ class Builder(object):
         """Do what a plan says."""
         db = self.db
         price = load_price(self.home)
+        # Where a build was killed, what it read was not looked through for rows that summaries name.
+        killed = db.execute("select 1 from meta where key = 'unfinished'").fetchone()
+        self.before = {} if killed else dict((number, end) for number, (_, end) in self.store.shards().items())
         self.ledger = Ledger(db, price)
         if price_stale:
             self._reprice()
@@ -196,6 +201,7 @@ class Builder(object):
         work = []
         fresh = sum(item[3].size for item in todo.new + todo.reset)
         db.execute('begin immediate')
+        self._set_out()
         sizes = dict((number, size) for number, size in db.execute('select id, bytes from shards'))
         wanted = 1
         if fresh + sum(sizes.values()) > PARALLEL_BYTES:
@@ -290,11 +296,15 @@ class Builder(object):
                 db.close()
         self.dead.clear()
 
+    def _set_out(self):
+        self.db.execute("insert or ignore into meta values ('unfinished', 1)")
+
     def _forget(self, gone, purged):
         if not gone:
             return
         db = self.db
         db.execute('begin immediate')
+        self._set_out()
         for row in gone:
             self._undocument(row.id)
             self.ledger.forget(row.id)
@@ -368,15 +378,17 @@ class Builder(object):
             self._resolve()
         rollup.mark_copies(self.db)
         self.db.execute("insert or replace into meta values ('built', ?)", (int(time.time() * 1000),))
+        self.db.execute("delete from meta where key = 'unfinished'")
         self.db.execute("insert or replace into meta values ('prices', ?)", (plan.price_mark(self.home),))
 
     def _resolve(self):
         from ..records import read_at
-        shards = []
+        shards, unseen = [], self.ledger.unseen if self.before else None
         try:
-            for shard, end in self.store.shards().values():
-                if isinstance(shard, str):
-                    shards.append(schema.connect(shard, True))
+            for number, (shard, end) in self.store.shards().items():
+                start = self.before.get(number, 0)
+                if isinstance(shard, str) and (unseen is None or unseen or end > start):
+                    shards.append((schema.connect(shard, True), start))
 
             def read_uuid(file, offset, length):
                 row = self.db.execute('select path from files where id = ?', (file,)).fetchone()
@@ -385,9 +397,9 @@ class Builder(object):
                 except OSError:
                     return None
                 return found[0].get('uuid') if found else None
-            changed = rollup.resolve_summaries(self.db, shards, read_uuid)
+            changed = rollup.resolve_summaries(self.db, shards, read_uuid, unseen)
         finally:
-            for shard in shards:
+            for shard, _ in shards:
                 shard.close()
         rollup.sessions(self.db, changed)
 

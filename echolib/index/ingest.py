@@ -4,7 +4,6 @@ Used by a build's worker processes and, for small updates, in the process that a
 learns about the file comes back as Pieces, which the one writer of index.db takes in (see ownership).
 """
 from collections import namedtuple
-from hashlib import blake2b
 from zlib import crc32
 
 from .. import analysis
@@ -14,6 +13,12 @@ from ..events import TOOL_RESULT
 from ..records import Coverage
 from . import schema
 from .documents import document_kind, document_text
+
+try:
+    # Without OpenSSL, which hashlib loads and which takes longer than reading what a live session grew by.
+    from _blake2 import blake2b
+except ImportError:
+    from hashlib import blake2b
 
 # A piece is cut after this much, so that a killed build loses little and memory stays bounded.
 PIECE_BYTES = 24 << 20

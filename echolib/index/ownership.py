@@ -27,6 +27,7 @@ class Ledger(object):
         self.names = {}
         self.ids = {}
         self.sessions_of = {}   # file id -> session id
+        self.unseen = set()     # rows that summaries name which nobody has looked for yet
         self.recheck = set()    # files whose prompts depend on who owns the response after them
 
     # names
@@ -173,10 +174,13 @@ class Ledger(object):
 
     def _summaries(self, file, summaries):
         for leaf, text in summaries:
-            self.db.execute('insert or ignore into summaries values (?,?,?,null)', (_clean(leaf), file, _clean(text)))
+            leaf = _clean(leaf)
+            if self.db.execute('insert or ignore into summaries values (?,?,?,null)', (leaf, file, _clean(text))).rowcount:
+                self.unseen.add(leaf)
 
     def _drop_facts(self, file):
-        for row in self.db.execute('select key, owned, %s from facts where file = ?' % _FACT_COLUMNS, (file,)).fetchall():
+        rows = self.db.execute('select key, owned, %s from facts where file = ?' % _FACT_COLUMNS, (file,)).fetchall()
+        for row in rows:
             fact = self.fact(row[2:])
             self.touched.add(row[0])
             self._count(file, fact, -1)
@@ -184,6 +188,10 @@ class Ledger(object):
                 self._own(file, fact, -1)
         self.db.execute('delete from facts where file = ?', (file,))
         self.db.execute('delete from summaries where file = ?', (file,))
+        if rows:
+            # Another file may hold the row too.
+            self.unseen.update(leaf for leaf, in self.db.execute('select leaf from summaries where target = ?', (file,)).fetchall())
+            self.db.execute('update summaries set target = null where target = ?', (file,))
 
     def _drop_segments(self, file):
         self.db.execute('delete from segments where session = ?', (self._session(file),))

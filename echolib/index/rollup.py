@@ -74,8 +74,6 @@ def _title(db, number, profile):
             return text, kind
     # A summary titles the session that holds the row it names, wherever the summary itself was written.
     row = db.execute('select s.text from summaries s join files f on f.id = s.target where f.session = ?'
-                     ' order by s.rowid desc limit 1' if False else
-                     'select s.text from summaries s join files f on f.id = s.target where f.session = ?'
                      ' order by s.file desc, s.leaf limit 1', (number,)).fetchone()
     if row is not None and not _is_error_text(row[0]):
         return row[0], 'summary'
@@ -132,27 +130,33 @@ def mark_copies(db):
                 db.execute('update sessions set copy_of = ? where id = ?', (keeper, number))
 
 
-def resolve_summaries(db, shards, read_uuid):
+def resolve_summaries(db, shards, read_uuid, unseen=None):
     """Tie summaries to the file that holds the row they name.
 
-    shards: list of open shard connections.  read_uuid(file id, offset, length) -> the uuid of that line, or None.
+    shards: list of (open shard connection, document from which it is new).  read_uuid(file id, offset, length) -> the uuid of
+    that line, or None.  unseen: the rows to look for in all documents, the others only in new ones; None for all.
     -> set of session ids whose title may have changed.
     """
-    waiting = db.execute('select leaf, file from summaries where target is null').fetchall()
-    if not waiting:
-        return set()
+    waiting = set(leaf for leaf, in db.execute('select leaf from summaries where target is null'))
+    unseen = waiting if unseen is None else waiting & unseen
+    changed = set()
+    for shard, start in shards:
+        changed |= _tie(db, shard, 0, unseen, read_uuid) | _tie(db, shard, start, waiting - unseen, read_uuid)
+    return changed
+
+
+def _tie(db, shard, start, leaves, read_uuid):
     from zlib import crc32
-    wanted = {}
-    for leaf, _ in waiting:
+    wanted, changed = {}, set()
+    for leaf in leaves:
         for form in (leaf, leaf + '/0', leaf + '/1', leaf + '/2', leaf + '/3', leaf + '/4'):
             wanted[crc32(form.encode('utf-8'))] = leaf
-    changed = set()
-    for shard in shards:
+    if leaves:
         shard.execute('create temp table if not exists wanted (ident integer primary key)')
         shard.execute('delete from wanted')
         shard.executemany('insert or ignore into wanted values (?)', ((i,) for i in wanted))
         for file, offset, length, ident in shard.execute(
-                'select file, offset, length, ident from docs where ident in (select ident from wanted)').fetchall():
+                'select file, offset, length, ident from docs where id >= ? and ident in (select ident from wanted)', (start,)).fetchall():
             leaf = wanted[ident]
             row = db.execute('select session, role from files where id = ?', (file,)).fetchone()
             if row is None or row[1] != 'main' or read_uuid(file, offset, length) != leaf:
