@@ -4,5 +4,6 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from echolib.cli.analyze_session import main
+from echolib.cli.run import leave
 
-sys.exit(main(sys.argv[1:]))
+leave(main(sys.argv[1:]))

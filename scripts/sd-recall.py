@@ -3,6 +3,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from echolib.cli.run import leave
 from echolib.cli.sd_recall import main
 
-sys.exit(main(sys.argv[1:]))
+leave(main(sys.argv[1:]))

@@ -48,12 +48,20 @@ def test_names_are_those_of_the_adapters():
 
 
 def test_nothing_there_nothing_asked(home):
-    assert asked({}) == [agent.name for agent in registry.AGENTS if agent.folders is None] == ['universal']
+    assert asked({}) == []
     # Where the index knows some of an agent, it is asked about what became of it.
-    assert asked({}, 'codex') == ['universal', 'codex']
+    assert asked({}, 'codex') == ['codex']
 
 
-@pytest.mark.parametrize('agent', [agent for agent in registry.AGENTS if agent.folders is not None], ids=lambda agent: agent.name)
+@pytest.mark.parametrize('ours', ['agents.json', 'dialogs'])
+def test_what_lies_in_our_own_folder_is_enough(home, ours):
+    (home / '.claude' / '.session-digger' / ours).mkdir(parents=True)
+    assert 'universal' in asked({})
+    assert asked({'SESSION_DIGGER_DATA_DIR': str(home / 'elsewhere')}) == ['claude']
+    assert 'universal' in asked({'SESSION_DIGGER_DATA_DIR': str(home / 'elsewhere'), 'SESSION_DIGGER_UNIVERSAL': str(home)})
+
+
+@pytest.mark.parametrize('agent', [agent for agent in registry.AGENTS if agent.folders], ids=lambda agent: agent.name)
 def test_each_root_alone_is_enough(home, agent):
     adapter = registry.get(agent.name)
     assert agent.name not in asked({})
@@ -81,4 +89,4 @@ def test_a_search_imports_no_adapter_without_need(tmp_path):
     (tmp_path / '.claude' / 'projects').mkdir(parents=True)
     code = ('import sys; sys.path.insert(0, %r); from echolib.cli import sd_recall; sd_recall.main(["search", "x"])\n'
             'print(sorted(n.rpartition(".")[2] for n in sys.modules if n.startswith("echolib.adapters.")))' % ROOT)
-    assert run([sys.executable, '-c', code], home=tmp_path).out.splitlines()[-1] == "['claude', 'registry', 'universal']"
+    assert run([sys.executable, '-c', code], home=tmp_path).out.splitlines()[-1] == "['claude', 'registry']"

@@ -27,6 +27,7 @@ STORES = (
 _SUFFIX = '.jsonl'
 # As the archive keeps them.
 _PACKED = '.jsonl.gz'
+_ENDINGS = (_SUFFIX, _PACKED)
 _AGENT_HEAD = 'agent-'
 
 
@@ -53,7 +54,7 @@ def roots(environ=os.environ):
 def owns(path):
     """True for a path that looks like a Claude Code transcript: by its place, else by its first records."""
     parts = path.replace('\\', '/').split('/')
-    if not parts[-1].endswith((_SUFFIX, _PACKED)):
+    if not parts[-1].endswith(_ENDINGS):
         return False
     if 'projects' in parts[:-1] and ('subagents' in parts or len(parts) > 2 and parts[-3] == 'projects'):
         return True
@@ -79,7 +80,7 @@ def owns(path):
 
 def _agent_id(name):
     """-> the id in a subagent's file name, '' for any other name."""
-    return stem(name)[6:] if name.startswith(_AGENT_HEAD) and name.endswith((_SUFFIX, _PACKED)) else ''
+    return stem(name)[6:] if name.startswith(_AGENT_HEAD) and name.endswith(_ENDINGS) else ''
 
 
 def stem(name):
@@ -132,28 +133,29 @@ def scan(root, problems):
 
 
 def _project(folder, path, problems):
-    folders = []
+    found, folders = [], []
     for entry in _listing(path, problems):
         name = entry.name
-        if name.endswith((_SUFFIX, _PACKED)) and name != _SUFFIX:
+        if name.endswith(_ENDINGS):
+            if name == _SUFFIX:
+                continue
             try:
-                if entry.is_symlink() and _listed_elsewhere(os.path.realpath(entry.path), path):
-                    continue
-                if not entry.is_file():
+                if not entry.is_file(follow_symlinks=False) and (
+                        not entry.is_file() or _listed_elsewhere(os.path.realpath(entry.path), path)):
                     continue
                 stat = entry.stat()
             except OSError:
                 # Removed since the folder was listed.
                 continue
             if name.startswith(_AGENT_HEAD):
-                yield entry.path, stat.st_size, stat.st_mtime_ns, 'loose', stem(name)[6:], None, folder
+                found.append((entry.path, stat.st_size, stat.st_mtime_ns, 'loose', stem(name)[6:], None, folder))
             else:
-                yield entry.path, stat.st_size, stat.st_mtime_ns, 'main', '', stem(name), folder
+                found.append((entry.path, stat.st_size, stat.st_mtime_ns, 'main', '', stem(name), folder))
         elif '.' not in name and name != 'memory':
             folders.append(entry)
     for entry in folders:
-        for found in _subagents(os.path.join(entry.path, 'subagents'), entry.name, folder, problems, 0):
-            yield found
+        _subagents(os.path.join(entry.path, 'subagents'), entry.name, folder, problems, found)
+    return found
 
 
 def _listed_elsewhere(target, folder):
@@ -163,28 +165,26 @@ def _listed_elsewhere(target, folder):
         where == os.path.realpath(folder) or os.path.dirname(where) == os.path.realpath(os.path.dirname(folder)))
 
 
-def _subagents(path, session, folder, problems, depth):
+def _subagents(path, session, folder, problems, found, depth=0):
+    """Add the transcripts of a session's subagents, however deep, to a list."""
     try:
         with os.scandir(path) as entries:
-            found = list(entries)
-    except FileNotFoundError:
-        return
-    except NotADirectoryError:
+            entries = list(entries)
+    except (FileNotFoundError, NotADirectoryError):
         return
     except OSError as error:
         if error.errno != ELOOP:        # a link to itself holds nothing
             problems.append((path, error.strerror or str(error)))
         return
-    for entry in found:
-        chain = _agent_id(entry.name)
+    for entry in entries:
+        name = entry.name
         try:
-            if chain:
-                if entry.is_file():
+            if name.startswith(_AGENT_HEAD) and name.endswith(_ENDINGS):
+                if stem(name) != _AGENT_HEAD and entry.is_file():
                     stat = entry.stat()
-                    yield entry.path, stat.st_size, stat.st_mtime_ns, 'agent', chain, session, folder
-            elif '.' not in entry.name and depth < 8 and entry.is_dir(follow_symlinks=False):
-                for inner in _subagents(entry.path, session, folder, problems, depth + 1):
-                    yield inner
+                    found.append((entry.path, stat.st_size, stat.st_mtime_ns, 'agent', stem(name)[6:], session, folder))
+            elif '.' not in name and depth < 8 and entry.is_dir(follow_symlinks=False):
+                _subagents(entry.path, session, folder, problems, found, depth + 1)
         except OSError:
             # Removed since the folder was listed.
             continue
@@ -219,10 +219,11 @@ def session_at(path):
         role = 'agent' if os.sep + 'subagents' + os.sep in path else 'loose'
         sid = head(path).get('session') if role == 'loose' else session_folder(Source(path, role, '', '', 0, 0)).rsplit(os.sep, 1)[-1]
         return Session(NAME, '', sid, os.path.basename(folder), (Source(path, role, agent, sid, 0, 0),))
-    sid = stem(name) if name.endswith((_SUFFIX, _PACKED)) else name
+    sid = stem(name) if name.endswith(_ENDINGS) else name
     files = [Source(path, 'main', '', sid, 0, 0)]
-    problems = []
-    for found in _subagents(os.path.join(folder, sid, 'subagents'), sid, '', problems, 0):
+    problems, agents = [], []
+    _subagents(os.path.join(folder, sid, 'subagents'), sid, '', problems, agents)
+    for found in agents:
         files.append(Source(found[0], 'agent', found[4], sid, found[1], found[2]))
     for entry in _listing(folder, problems):
         loose = _agent_id(entry.name)
@@ -257,7 +258,7 @@ def head(path, also=()):
 
 
 def _holds_something(path):
-    for end in (_SUFFIX, _PACKED):
+    for end in _ENDINGS:
         try:
             if os.stat(path + end).st_size:
                 return True

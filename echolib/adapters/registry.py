@@ -6,13 +6,13 @@ from importlib import import_module
 from ..base import paths
 
 # One agent. module: its adapter's, of this package; version: raised when the same bytes give other events; folders below
-# the home and variables: where none is there, nothing of this agent can be, and its adapter need not be imported (None: it
-# must be asked); name: what --agent takes and every output prints.
-Agent = namedtuple('Agent', 'module version folders variables name')
+# the home, variables and ours, in our own data folder: where none is there, nothing of this agent can be, and its adapter need
+# not be imported; name: what --agent takes and every output prints.
+Agent = namedtuple('Agent', 'module version folders variables name ours')
 
 
-def _agent(module, version, folders=None, variables=(), name=None):
-    return Agent(module, version, folders, variables, name or module)
+def _agent(module, version, folders=(), variables=(), name=None, ours=()):
+    return Agent(module, version, folders, variables, name or module, ours)
 
 
 # Below the home, where programs keep their settings.
@@ -23,7 +23,7 @@ _EDITORS = tuple(base + host + '/User/globalStorage/' for base in _CONFIG for ho
 _CLINES = ('saoudrizwan.claude-dev', 'rooveterinaryinc.roo-cline', 'kilocode.kilo-code')
 # Those whose files lie as another's do come before that one: detection asks in this order. What the user named is first.
 AGENTS = (
-    _agent('universal', 1),
+    _agent('universal', 1, variables=('SESSION_DIGGER_UNIVERSAL',), ours=('agents.json', 'dialogs')),
     _agent('zcode', 1, ('.zcode',), ('ZCODE_HOME',)),
     _agent('workbuddy', 1, ('.workbuddy', '.codebuddy', '.codebuddy-cn'), ('WORKBUDDY_DIR', 'CODEBUDDY_CONFIG_DIR')),
     _agent('reasonix', 1, ('.reasonix',), ('REASONIX_STATE_HOME', 'REASONIX_HOME', 'APPDATA')),
@@ -81,10 +81,11 @@ def adapters():
 
 def asked(environ=os.environ, known=()):
     """-> iterator of the adapters that can have something on this machine, and those of the agents named in `known`."""
-    home = paths.home()
+    home, own = paths.home(), paths.data_dir(environ)
     for agent in AGENTS:
-        if (agent.folders is None or agent.name in known or any(environ.get(name) for name in agent.variables)
-                or home and any(_may_be(os.path.join(home, folder)) for folder in agent.folders)):
+        if (agent.name in known or any(environ.get(name) for name in agent.variables)
+                or home and any(_may_be(os.path.join(home, folder)) for folder in agent.folders)
+                or own and any(_may_be(os.path.join(own, name)) for name in agent.ours)):
             yield get(agent.name)
 
 

@@ -23,8 +23,9 @@ class Asked(object):
         until = getattr(args, 'until', None)
         self.since = clock.parse_bound(since, self.zone, self.now) if since else None
         self.until = clock.parse_bound(until, self.zone, self.now, end=True) if until else None
-        self.view = access.open_view(out.note, refresh and not getattr(args, 'no_refresh', False), text,
-                                     progress=out.progress('building the index'))
+        if refresh:
+            refresh = not getattr(args, 'no_refresh', False) and (getattr(args, 'refresh', None) or True)
+        self.view = access.open_view(out.note, refresh, text, progress=out.progress('building the index'))
         self.catalog = Catalog(self.view.db)
         project = self._project(getattr(args, 'scope', 'all'))
         machine = {'only': True, 'none': False}.get(getattr(args, 'machine', 'all'))
@@ -37,6 +38,8 @@ class Asked(object):
                 out.note('cannot read %s: %s' % (text_path(path), why))
         if self.view.state == 'busy':
             out.note('another process is bringing the index up to date; this answer shows what it had')
+        if self.view.age:
+            out.note('what changed elsewhere in the last %d s may be missing (--refresh full looks at every file)' % self.view.age)
         if self.view.covered:
             out.note(self.view.covered)
 
@@ -62,8 +65,8 @@ class Asked(object):
     def index_state(self):
         """-> the `index` object of JSON answers."""
         result = self.view.result
-        return {'state': self.view.state, 'refreshed': bool(result is not None and not result.busy),
-                'read': result.indexed if result is not None else 0}
+        return {'state': self.view.state, 'refreshed': self.view.state in ('current', 'none'),
+                'read': result.indexed if result is not None else 0, 'age_seconds': self.view.age}
 
     def prices(self):
         """-> the PriceTable of the data folder; what could not be used of pricing.json is said."""

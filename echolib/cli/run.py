@@ -1,4 +1,5 @@
 """The frame around every command: output, errors, exit codes."""
+import gc
 import os
 import sys
 
@@ -165,6 +166,8 @@ def run(program, summary, commands, argv, default=None):
     commands: {name: function giving its Command}, in the order of the help. default: the command of a program that has
     only one.
     """
+    # Little of what a command makes is garbage in circles: looking for it at every 700 objects costs more than it frees.
+    gc.set_threshold(50000, 20, 50)
     out = Output()
     argv = [_as_typed(word) for word in argv]
     try:
@@ -191,6 +194,20 @@ def run(program, summary, commands, argv, default=None):
         if sys.stdout is None or error.errno in (9, 22, 32) and _stdout_gone():
             return _closed()
         return _say(out, error, 1)
+
+
+def leave(code):
+    """End the process with an exit code. Taking the interpreter down object by object would cost a search a tenth of its time."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except (OSError, ValueError):
+            # Closed by its reader: run() has dealt with that.
+            continue
+    if 'atexit' in sys.modules:
+        sys.modules['atexit']._run_exitfuncs()
+    os._exit(code)
 
 
 def _repaired(out, answer):

@@ -9,7 +9,7 @@ from collections import namedtuple
 
 from ..base import paths
 from ..base.errors import IndexUnusable
-from . import plan, schema
+from . import schema, sweep
 from .store import Store
 
 # Without an index this much of the newest text is read for a search.
@@ -44,7 +44,8 @@ class MemoryStore(Store):
 
     def add_shard(self):
         """Make the text tables, where they are wanted."""
-        number = self.db.execute("insert into shards (file, docs_end, docs, dead, bytes) values ('', 1, 0, 0, 0)").lastrowid
+        name = 'memory-%d' % self.db.execute('select count(*) from shards').fetchone()[0]
+        number = self.db.execute('insert into shards (file, docs_end, docs, dead, bytes) values (?, 1, 0, 0, 0)', (name,)).lastrowid
         if self.text:
             db = sqlite3.connect(':memory:', isolation_level=None)
             for statement in schema.statements(schema.SHARD_SCHEMA):
@@ -54,16 +55,18 @@ class MemoryStore(Store):
 
 
 # What a command works on. db: index.db or its stand-in; shards: [(id, connection, docs_end)]; state: 'current', 'not
-# refreshed', 'busy' (another process is writing), 'none' (the files were read); result: plan.Result or None; problems:
-# folders that could not be listed; covered: '' or what a scan left out.
-View = namedtuple('View', 'store db shards state result problems covered')
+# refreshed', 'busy' (another process is writing), 'none' (the files were read); result: plan.Result, None where nothing had to
+# be done; problems: folders that could not be listed; covered: '' or what a scan left out; age: seconds since all files were
+# looked at.
+View = namedtuple('View', 'store db shards state result problems covered age')
 
 
 def open_view(note, refresh=True, text=False, agent=None, progress=None):
     """-> View of everything there is to know.
 
-    note(text): gets lines for the user.  refresh=False: the index as it is.  text: shards are needed.  Never fails for
-    want of an index; raises EchoError only when there is nothing to look at.
+    note(text): gets lines for the user.  refresh=False: the index as it is; 'full': every file is looked at, however many
+    there are.  text: shards are needed.  Never fails for want of an index; raises EchoError only when there is nothing to
+    look at.
     """
     folder = paths.data_dir()
     store = Store(folder, note) if folder else None
@@ -102,16 +105,22 @@ def _opened(store, note, refresh, text, agent, progress):
         return _view(store, 'current', result, text)
     if not refresh:
         return _view(store, 'not refreshed', None, text)
-    todo = plan.make(store.db, agent, folder=store.folder)
-    if plan.nothing_to_do(todo) and not plan.prices_changed(store.db, store.folder):
+    look = sweep.look(store.db, agent, whole=refresh == 'full')
+    todo = None
+    if not look.same:
+        from . import plan
+        todo = plan.make(store.db, agent, folder=store.folder, look=look)
+    if (todo is None or plan.nothing_to_do(todo)) and not sweep.prices_changed(store.db, store.folder):
+        if agent is None and (todo is not None or sweep.due(look)):
+            sweep.remember(store, look)
         _archive(store)
-        return _view(store, 'current', plan.untouched(todo), text)
+        return _view(store, 'current', None, text, look)
     from . import build
     # A first build in another process is worth waiting for.
     result = build.refresh(store, agent, progress, wait=0.0 if usable else 30.0, todo=todo)
     if not result.busy:
         _archive(store)
-    return _view(store, 'busy' if result.busy else 'current', result, text)
+    return _view(store, 'busy' if result.busy else 'current', result, text, look)
 
 
 def _archive(store):
@@ -155,7 +164,7 @@ def repair(store):
 
 
 def _scanned(note, text, progress):
-    from . import build
+    from . import build, plan
     store = MemoryStore(note, text)
     todo = plan.make(store.db, folder=paths.data_dir())
     covered = ''
@@ -165,7 +174,7 @@ def _scanned(note, text, progress):
     builder.run(todo)
     result = plan.Result(len(builder.read), len(builder.read), 0, 0, 0, builder.errors, 0.0, todo.problems, False)
     shards = [(number, db, end) for number, (db, end) in sorted(store.shards().items()) if db is not None]
-    return View(store, store.db, shards, 'none', result, todo.problems, covered)
+    return View(store, store.db, shards, 'none', result, todo.problems, covered, 0)
 
 
 def _newest(todo):
@@ -182,7 +191,7 @@ def _newest(todo):
     return todo._replace(new=items[:count]), 'only the newest %d of %d files were read' % (count, len(items))
 
 
-def _view(store, state, result, text):
+def _view(store, state, result, text, look=None):
     shards = []
     if text:
         for number, (path, end) in sorted(store.shards().items()):
@@ -192,4 +201,4 @@ def _view(store, state, result, text):
             # The first look at a database tells a file that is none.
             db.execute('select id from next_doc').fetchone()
             shards.append((number, db, end))
-    return View(store, store.db, shards, state, result, result.problems if result else [], '')
+    return View(store, store.db, shards, state, result, look.problems if look else result.problems if result else [], '', sweep.age(look) if look else 0)

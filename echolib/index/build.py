@@ -13,7 +13,7 @@ from ..adapters import Source, registry
 from ..base import paths
 from ..base.errors import IndexUnusable
 from ..base.files import make_private
-from . import ingest, plan, rollup, schema
+from . import ingest, plan, rollup, schema, sweep
 from .ownership import Ledger
 from .store import Store, remove
 
@@ -40,19 +40,20 @@ def refresh(store, agent=None, progress=None, wait=0.0, jobs=None, todo=None, wh
     whole: see plan.make.
     """
     began = time.time()
-    seen = store.seen if todo else store.version()
     todo = todo or plan.make(store.db, agent, folder=store.folder, whole=whole)
-    price_stale = plan.prices_changed(store.db, store.folder)
+    price_stale = sweep.prices_changed(store.db, store.folder)
     if plan.nothing_to_do(todo) and not price_stale:
         return plan.Result(todo.known, 0, todo.found, 0, 0, [], time.time() - began, todo.problems, False)
     if not store.lock(wait):
         return plan.Result(todo.known, 0, todo.found, 0, 0, [], time.time() - began, todo.problems, True)
     try:
-        if store.version() != seen:
+        if sweep.version(store.db) != todo.look.version:
             # What another writer did meanwhile need not be done again.
             todo = plan.make(store.db, agent, folder=store.folder, whole=whole)
         builder = Builder(store, progress, jobs)
         builder.run(todo, price_stale)
+        if agent is None:
+            sweep.keep(store.db, todo.look)
         total = store.db.execute('select count(*) from files').fetchone()[0]
         return plan.Result(total, len(builder.read), todo.found - len(builder.read), len(todo.gone), 0, builder.errors,
                       time.time() - began, todo.problems, False)
@@ -108,7 +109,7 @@ class Builder(object):
                         tally[name] = tally.get(name, 0) + amount
             ledger.tallies[number] = tally
         self._roll_up()
-        db.execute("insert or replace into meta values ('prices', ?)", (plan.price_mark(self.home),))
+        db.execute("insert or replace into meta values ('prices', ?)", (sweep.price_mark(self.home),))
         db.execute('commit')
 
     def _tie_again(self, todo):
@@ -379,7 +380,7 @@ class Builder(object):
         rollup.mark_copies(self.db)
         self.db.execute("insert or replace into meta values ('built', ?)", (int(time.time() * 1000),))
         self.db.execute("delete from meta where key = 'unfinished'")
-        self.db.execute("insert or replace into meta values ('prices', ?)", (plan.price_mark(self.home),))
+        self.db.execute("insert or replace into meta values ('prices', ?)", (sweep.price_mark(self.home),))
 
     def _resolve(self):
         from ..records import read_at

@@ -2,15 +2,16 @@
 import os
 from collections import namedtuple
 
-from ..adapters import Source, registry
+from ..adapters import Source
 from ..base import paths
 from ..base.files import open_regular
+from . import sweep
 
 # What a build has to do. new, grown, reset, moved: lists of (agent, root, folder, Source, known row or None), moved those
 # that now belong to another session, or otherwise to theirs; gone: known rows to forget; purged: True when a transcript was deleted by its user; found: files seen; problems: folders that
 # cannot be listed, as (path, reason); known: number of files in the index.
-# archives: {archive folder: live root}.
-Plan = namedtuple('Plan', 'new grown reset gone purged found problems known roots archives moved')
+# archives: {archive folder: live root}; look: the sweep.Look it was made from.
+Plan = namedtuple('Plan', 'new grown reset gone purged found problems known roots archives moved look')
 
 Known = namedtuple('Known', 'id root path size mtime_ns offset open_end check_sum sid role shard chain')
 
@@ -25,29 +26,22 @@ def known_rows(db, ids):
     return out
 
 
-def configured(environ=os.environ, known=()):
-    """-> list of (adapter, root path) of every configured root, of the agents that can be here or are named in `known`."""
-    return [(adapter, root) for adapter in registry.asked(environ, known) for root in adapter.roots(environ)]
-
-
-def make(db, agent=None, environ=os.environ, folder=None, whole=False):
+def make(db, agent=None, environ=os.environ, folder=None, whole=False, look=None):
     """-> Plan of what a build must do.
 
     agent: look at this agent's roots only.  folder: our own, for its archive.  whole: look at the archive's files too when
-    nothing else has changed (only we write there).
+    nothing else has changed (only we write there).  look: a sweep.Look made just now.
     """
-    known = {}
-    for row in db.execute('select path, id, size, mtime_ns, role, chain, sid, root from files'):
-        known[row[0] if row[0].__class__ is str else paths.restored(row[0])] = row
+    look = look or sweep.look(db, agent, environ)
+    new, changed, moved, problems = [], [], [], list(look.problems)
+    known = _known(db, look)
     root_ids = dict(((a, paths.restored(p)), i) for i, a, p in db.execute('select id, agent, path from roots'))
-    new, changed, moved, problems = [], [], [], []
     left = dict(known)
-    all_roots = configured(environ, set(agent for agent, _ in root_ids))
-    for adapter, root in all_roots:
-        if agent is not None and adapter.NAME != agent:
-            continue
+    all_roots = look.roots
+    for place, rows in look.files.items():
+        adapter, root = all_roots[place]
         number, by_head = root_ids.get((adapter.NAME, root)), getattr(adapter, 'PLACED_BY_HEAD', False)
-        for path, size, mtime, role, chain, session, group in adapter.scan(root, problems):
+        for path, size, mtime, role, chain, session, group in rows:
             if (size | mtime) >> 62 not in (0, -1):
                 # A time that stands in an agent's database may be any number; ours holds 63 bits.
                 size, mtime = size % (1 << 62), mtime % (1 << 62)
@@ -88,7 +82,20 @@ def make(db, agent=None, environ=os.environ, folder=None, whole=False):
             elif row.root in looked and not row.path.startswith(unlisted):
                 gone.append(row)
                 purged = purged or row.path not in kept
-    return Plan(new, grown, reset, gone, purged, len(known) - len(left) + len(new), problems, len(known), all_roots, archives, moved)
+    return Plan(new, grown, reset, gone, purged, len(known) - len(left) + len(new), problems, len(known), all_roots, archives, moved, look)
+
+
+def _known(db, look):
+    """-> {path: row} of the files the index knows; of a partial look's files only."""
+    ask = 'select path, id, size, mtime_ns, role, chain, sid, root from files'
+    if look.kept is None:
+        return dict((paths.restored(row[0]), row) for row in db.execute(ask))
+    found = {}
+    for rows in look.files.values():
+        for row in rows:
+            for stored in db.execute(ask + ' where path = ?', (paths.storable(row[0]),)):
+                found[row[0]] = stored
+    return found
 
 
 def _archived(places, agent, known, left, new, changed, problems):
@@ -142,27 +149,3 @@ def nothing_to_do(plan):
 # What a build did. total: files known; indexed: read now; skipped: unchanged; deleted: taken out; gone: archived and no
 # longer on disk; errors: [(path, reason)]; problems: folders that cannot be listed; busy: another process was writing.
 Result = namedtuple('Result', 'total indexed skipped deleted gone errors seconds problems busy')
-
-
-def untouched(todo):
-    """-> Result of a plan with nothing to do."""
-    return Result(todo.known, 0, todo.found, 0, 0, [], 0.0, todo.problems, False)
-
-
-def prices_changed(db, folder):
-    """True when stored costs were worked out with other price tables than today's."""
-    stored = db.execute("select value from meta where key = 'prices'").fetchone()
-    return stored is None or stored[0] != price_mark(folder)
-
-
-def price_mark(folder):
-    """What tells, without reading prices, that the price tables are the ones costs were worked out with."""
-    here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    marks = []
-    for path in (os.path.join(here, 'data', 'prices.json'), os.path.join(folder, 'pricing.json')):
-        try:
-            stat = os.stat(path)
-            marks.append('%d:%d' % (stat.st_size, stat.st_mtime_ns))
-        except OSError:
-            marks.append('-')
-    return '|'.join(marks)

@@ -25,13 +25,12 @@ Term = namedtuple('Term', 'text words other literal prefix quoted')
 # dates: (year or None, month, day or None) that a question names.
 Query = namedtuple('Query', 'terms without filters question raw dates')
 
-_PIECE = re.compile(r'([A-Za-z]+:)"([^"]*)"|(-?)"([^"]*)"(\*?)|(\S+)')
-_CAMEL = re.compile(r'[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\x00-\x7f]+')
-_PLAIN = re.compile(r'[^\W_]+\Z')
-_LATIN = re.compile(r'[a-z]{3,}\Z')
-_HYPHENED = re.compile(r'[A-Za-z]\w*(-\w+)+\Z')
-_VERSION = re.compile(r'[vV]?[0-9]+(\.[0-9]+)+\Z')
-_IDENTIFIER = re.compile(r'[A-Za-z_$][A-Za-z0-9_$]*\Z')
+# Compiled where a query needs them: most are one or two plain words.
+_PIECE = r'([A-Za-z]+:)"([^"]*)"|(-?)"([^"]*)"(\*?)|(\S+)'
+_CAMEL = r'[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\x00-\x7f]+'
+_HYPHENED = r'[A-Za-z]\w*(-\w+)+\Z'
+_VERSION = r'[vV]?[0-9]+(\.[0-9]+)+\Z'
+_IDENTIFIER = r'[A-Za-z_$][A-Za-z0-9_$]*\Z'
 # Words that say nothing in a question (English; other languages are left to the ranking).
 STOP_WORDS = frozenset((
     'a an and are as at be been but by can could did do does for from had has have how i if in into is it its me my of on or '
@@ -46,8 +45,7 @@ def parse(text):
         from unicodedata import normalize
         text = normalize('NFC', text)
     pending_or = False
-    for piece in _PIECE.finditer(text):
-        name, value, minus, phrase, star, word = piece.groups()
+    for whole, (name, value, minus, phrase, star, word) in _pieces(text):
         if word is not None:
             if word == 'OR' and terms:
                 pending_or = True
@@ -57,13 +55,13 @@ def parse(text):
         if name and _is_filter(name, value):
             filters.setdefault(name[:-1].lower(), []).append(value)
             continue
-        if word is not None and len(word) > 1 and word[0] == '-' and _PLAIN.match(word[1:]) and not word[1:].isdigit():
+        if word is not None and len(word) > 1 and word[0] == '-' and word[1:].isalnum() and not word[1:].isdigit():
             term = _term(word[1:], False)
             if term is not None and len(without) < _MAX_TERMS:
                 without.append(term)
             continue
         if word is not None or phrase is None:
-            term = _term(word if word is not None else piece.group(), False)
+            term = _term(word if word is not None else whole, False)
         else:
             term = _term(phrase, True)
             if term is not None and star:
@@ -148,10 +146,14 @@ def is_single(word):
 
 def with_forms(term):
     """-> the term with other forms of its word (plural, -ing, -ed) as further spellings."""
-    if term.quoted or term.prefix or len(term.words) != 1 or not _LATIN.match(term.words[0]):
+    if term.quoted or term.prefix or len(term.words) != 1 or not _is_latin(term.words[0]):
         return term
     forms = word_forms(term.words[0])
     return term._replace(other=term.other + tuple((form,) for form in forms if (form,) not in term.other))
+
+
+def _is_latin(word):
+    return len(word) > 2 and is_ascii(word) and word.isalpha() and word.islower()
 
 
 def word_forms(word):
@@ -188,6 +190,16 @@ def word_forms(word):
     return out[:16]
 
 
+def _pieces(text):
+    """Yield (piece as typed, (operator, its quoted value, minus, phrase, star, word)) of a query, None for what a piece has not."""
+    if '"' not in text:
+        for word in text.split():
+            yield word, (None, None, None, None, None, word)
+        return
+    for piece in re.finditer(_PIECE, text):
+        yield piece.group(), piece.groups()
+
+
 def _is_filter(name, value):
     """True when `name` (with its colon) is an operator and `value` one it can take; else both are literal text."""
     name = name[:-1].lower()
@@ -219,17 +231,18 @@ def _term(text, quoted):
         return None
     other = []
     literal = ''
-    if not quoted and _IDENTIFIER.match(text):
-        parts = tuple(part.lower() for part in _CAMEL.findall(text))
-        if len(parts) > 1:
-            for form in (parts, (''.join(parts),)):
-                if form != words:
-                    other.append(form)
-    elif not _PLAIN.match(text.replace(' ', 'x')):
-        literal = ' '.join(text.casefold().split())
-    if not quoted and len(words) > 1 and _HYPHENED.match(text):
+    if quoted or not text.islower() or not text.isalpha() or not is_ascii(text):
+        if not quoted and re.match(_IDENTIFIER, text):
+            parts = tuple(part.lower() for part in re.findall(_CAMEL, text))
+            if len(parts) > 1:
+                for form in (parts, (''.join(parts),)):
+                    if form != words:
+                        other.append(form)
+        elif not text.replace(' ', 'x').isalnum():
+            literal = ' '.join(text.casefold().split())
+    if not quoted and len(words) > 1 and '-' in text and re.match(_HYPHENED, text):
         other.append((''.join(words),))
-    elif not quoted and _VERSION.match(text):
+    elif not quoted and '.' in text and re.match(_VERSION, text):
         # v1.2.3 and 1.2.3 are the same version.
         other.append((words[0][1:] if words[0][0] == 'v' else 'v' + words[0],) + words[1:])
     return Term(text, words, tuple(other), literal, prefix, quoted)

@@ -10,7 +10,7 @@ import sqlite3
 from ..base import paths
 from ..base.errors import IndexUnusable
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 INDEX_NAME = 'index.db'
 
 INDEX_SCHEMA = '''
@@ -25,6 +25,10 @@ create table files (
     birth integer, last integer, flags integer, shard integer, ranges text, spilled integer, error text, unique (path));
 create index files_session on files (session);
 create index files_history on files (role) where role = 'history';
+create trigger files_added after insert on files begin delete from meta where key in ('seen', 'swept'); end;
+create trigger files_changed after update of root, path, role, chain, sid, size, mtime_ns on files
+    begin delete from meta where key in ('seen', 'swept'); end;
+create trigger files_removed after delete on files begin delete from meta where key in ('seen', 'swept'); end;
 create table sessions (
     id integer primary key, agent text, root integer, folder text, sid text, project text, created integer,
     modified integer, msg_count integer, branch text, title text, title_kind text, first_prompt text, path,

@@ -26,7 +26,6 @@ class Store(object):
         self.note = note or (lambda text: None)
         self.db = None
         self.stale = False
-        self.seen = None
         self._lock = None
 
     def open(self, create=True):
@@ -42,12 +41,7 @@ class Store(object):
             self._make()
             return False
         schema.settle(self.db)
-        self.seen = self.version()
         return True
-
-    def version(self):
-        """-> a number that changes when another process has committed to index.db. seen: the one when it was opened."""
-        return self.db.execute('pragma data_version').fetchone()[0]
 
     def _existing(self, create):
         """Open what is there; -> False when it is another version's. self.db stays None where one has to be made."""

@@ -1,0 +1,192 @@
+"""Looking at the files: nothing that changed is missed, and what did not change is told without asking for every row."""
+import json
+import os
+import random
+import shutil
+
+import pytest
+
+from echolib.index import access, build, store, sweep
+from homes import Home
+from small import answer, user, write
+
+SIDS = ['%08d-0000-4000-8000-000000000000' % number for number in range(8)]
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv('HOME', str(tmp_path))
+    monkeypatch.setenv('USERPROFILE', str(tmp_path))
+    for name in ('CLAUDE_CONFIG_DIR', 'XDG_CONFIG_HOME', 'CLAUDE_CODE_SESSION_ID', 'SESSION_DIGGER_UNIVERSAL'):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv('SESSION_DIGGER_DATA_DIR', str(tmp_path / 'data'))
+    monkeypatch.setenv('SESSION_DIGGER_ARCHIVE', '0')
+    home = Home(tmp_path)
+    for sid in SIDS[:4]:
+        write(tmp_path, [user('first words', 1, 1), answer([{'type': 'text', 'text': 'an answer'}], 2, 2, 'msg_' + sid[:8])], sid)
+    return home
+
+
+@pytest.fixture
+def partial(monkeypatch):
+    """Every look after a whole one is a partial one, whatever changed a moment ago."""
+    monkeypatch.setattr(sweep, 'PARTIAL', 0)
+    monkeypatch.setattr(sweep, '_TICK', 0)
+
+
+def asked(refresh=True):
+    """-> (View as a command gets it, closed; files that were read)."""
+    view = access.open_view(lambda text: None, refresh)
+    view.store.close()
+    return view, view.result.indexed if view.result else 0
+
+
+def files_of(home):
+    found = []
+    for where, _, names in os.walk(home.projects):
+        found += [os.path.join(where, name) for name in names if name.endswith('.jsonl')]
+    return sorted(found)
+
+
+def grow(home, dice, step):
+    path = dice.choice(files_of(home))
+    with open(path, 'ab') as handle:
+        handle.write(json.dumps(user('more %d' % step, 10 + step, 10 + step)).encode('utf-8') + b'\n')
+
+
+def add(home, dice, step):
+    write(home.folder, [user('another %d' % step, 1, 1)], '%08d-0000-4000-8000-0000000000aa' % step, dice.choice(['-home-dev-app', '-home-dev-new']))
+
+
+def subagent(home, dice, step):
+    sid = os.path.basename(dice.choice([path for path in files_of(home) if 'agent-' not in path] or ['x.jsonl']))[:-6]
+    home.write(json.dumps(user('task %d' % step, 1, 1, sid=sid, isSidechain=True)).encode('utf-8') + b'\n', '-home-dev-app', sid, 'subagents', 'agent-a%d.jsonl' % step)
+
+
+def remove(home, dice, step):
+    if len(files_of(home)) > 2:
+        os.remove(dice.choice(files_of(home)))
+
+
+def rewrite(home, dice, step):
+    path = dice.choice(files_of(home))
+    with open(path, 'wb') as handle:
+        handle.write(json.dumps(user('instead %d' % step, 1, 1)).encode('utf-8') + b'\n')
+
+
+def rename(home, dice, step):
+    path = dice.choice(files_of(home))
+    os.rename(path, os.path.join(os.path.dirname(path), 'agent-b%d.jsonl' % step if 'subagents' in path else '%08d-0000-4000-8000-0000000000bb.jsonl' % step))
+
+
+def nothing(home, dice, step):
+    pass
+
+
+CHANGES = (grow, grow, add, subagent, remove, rewrite, rename, nothing)
+
+
+@pytest.mark.parametrize('seed', range(4))
+@pytest.mark.parametrize('most', [0, 2000])
+def test_no_change_is_missed(home, monkeypatch, tmp_path, seed, most):
+    monkeypatch.setattr(sweep, 'PARTIAL', most)
+    monkeypatch.setattr(sweep, '_TICK', 0.05)
+    dice = random.Random(seed)
+    for step in range(9):
+        dice.choice(CHANGES)(home, dice, step)
+        # So that what changed counts as long ago.
+        for where, _, names in os.walk(home.projects):
+            stat = os.stat(where)
+            if stat.st_mtime > 1e9:
+                os.utime(where, ns=(stat.st_mtime_ns, stat.st_mtime_ns % 10 ** 9 + step * 10 ** 9))
+        asked()
+        state = home.state()
+        monkeypatch.setenv('SESSION_DIGGER_DATA_DIR', str(tmp_path / 'other'))
+        asked()
+        assert state == home.state(), step
+        shutil.rmtree(str(tmp_path / 'other'))
+        monkeypatch.setenv('SESSION_DIGGER_DATA_DIR', str(tmp_path / 'data'))
+
+
+def test_nothing_changed_is_told_by_one_comparison(home, monkeypatch):
+    assert asked()[1] == 4
+    from echolib.index import plan
+    monkeypatch.setattr(plan, 'make', None)
+    view, _ = asked()
+    assert (view.state, view.result, view.age) == ('current', None, 0)
+
+
+def test_partial_look_lists_no_folder(home, partial, monkeypatch):
+    asked()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, 'scandir', None)
+        assert asked()[0].state == 'current'
+    monkeypatch.setattr(sweep.time, 'time', lambda now=sweep.time.time: now() + 30)
+    assert 30 <= asked()[0].age < 60 and asked('full')[0].age == 0
+
+
+def test_grown_file_is_found_by_a_partial_look(home, partial, monkeypatch):
+    asked()
+    for number in range(2):
+        grow(home, random.Random(number), number)
+        with monkeypatch.context() as patch:
+            patch.setattr(os, 'scandir', None)
+            assert [asked()[1] for _ in range(2)] == [1, 0]
+    assert asked('full')[1] == 0
+
+
+def test_after_a_minute_all_is_looked_at(home, partial, monkeypatch):
+    asked()
+    # A folder whose time does not tell what came into it.
+    stat = os.stat(os.path.join(home.projects, '-home-dev-app'))
+    write(home.folder, [user('late', 1, 1)], SIDS[5])
+    os.utime(os.path.join(home.projects, '-home-dev-app'), ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    assert asked()[1] == 0
+    monkeypatch.setattr(sweep.time, 'time', lambda now=sweep.time.time: now() + 61)
+    view, count = asked()
+    assert (count, view.age) == (1, 0)
+
+
+def test_what_changes_while_it_is_looked_at_is_seen_next_time(home, monkeypatch):
+    monkeypatch.setattr(sweep, 'PARTIAL', 0)
+    swept = sweep._swept
+
+    def late(seen):
+        write(home.folder, [user('late', 1, 1)], SIDS[6])
+        return swept(seen)
+    monkeypatch.setattr(sweep, '_swept', late)
+    asked()
+    monkeypatch.setattr(sweep, '_swept', swept)
+    assert asked()[1] == 1
+
+
+def test_database_beside_is_asked_itself(home, partial, monkeypatch):
+    """Roots that only their adapter can look at are looked at whole in a partial look, too."""
+    from echolib.adapters import claude
+    monkeypatch.setattr(claude, 'GROWS', False)
+    asked()
+    grow(home, random.Random(1), 1)
+    assert [asked()[1] for _ in range(2)] == [1, 0]
+
+
+def test_another_writer_keeps_nothing_from_being_answered(home):
+    asked()
+    db = store.Store(home.data)
+    db.open()
+    db.db.execute("delete from meta where key = 'seen'")
+    assert db.lock()
+    assert asked()[0].state == 'current'
+    assert sweep._stored(db.db, 'seen') is None
+    db.unlock()
+    assert asked()[0].state == 'current'
+    assert sweep._stored(db.db, 'seen') is not None
+    db.close()
+
+
+def test_files_are_read_where_no_index_can_be_and_they_are_many(home, monkeypatch):
+    monkeypatch.setenv('SESSION_DIGGER_DATA_DIR', os.path.join(files_of(home)[0], 'none'))
+    monkeypatch.setattr(build, 'PARALLEL_BYTES', 100)
+    view = access.open_view(lambda text: None, text=True)
+    assert view.state == 'none' and len(view.shards) > 1
+    assert sum(db.execute("select count(*) from prose where prose match 'first'").fetchone()[0] for _, db, _ in view.shards) == 4
+    view.store.close()
