@@ -212,7 +212,7 @@ class PriceTable:
                 if self._path is not None:
                     with open(self._path, 'rb') as file:
                         self._bytes = file.read()
-            except FileNotFoundError:
+            except (FileNotFoundError, NotADirectoryError):
                 # The user has no prices of her own.
                 pass
             except OSError as error:
