@@ -1,5 +1,6 @@
 """What commands share: opening the view, choosing sessions, and making text fit for a reader."""
 import os
+from bisect import bisect_left
 
 from ..base import clock, paths, text
 from ..base.errors import UsageError
@@ -184,13 +185,13 @@ def dump_list(out, head, name, values):
     out.write(']\n}\n' if first else '\n ]\n}\n')
 
 
-def short_ids(rows):
-    """-> {session id: its shortest unique beginning of at least 8 characters} over these rows."""
-    ids = sorted(row.sid for row in rows)
+def short_ids(wanted, among):
+    """-> {session id: its shortest beginning of at least 8 characters that is unique among these ids}."""
+    ids = sorted(among)
     out = {}
-    for i, sid in enumerate(ids):
-        size = 8
-        for other in (ids[i - 1] if i else '', ids[i + 1] if i + 1 < len(ids) else ''):
+    for sid in wanted:
+        size, at = 8, bisect_left(ids, sid)
+        for other in (ids[at - 1] if at else '', ids[at + 1] if at + 1 < len(ids) else ''):
             same = 0
             while same < len(sid) and same < len(other) and sid[same].lower() == other[same].lower():
                 same += 1

@@ -43,7 +43,7 @@ class _View(object):
         which = self.asked.which
         allowed = None
         if (which.project, which.agent, which.machine) != (None, None, None):
-            allowed = set(row.id for row in self.asked.catalog.rows(which._replace(since=None, until=None)))
+            allowed = set(row[0] for row in self.asked.catalog.values(('id',), which._replace(since=None, until=None)))
         view = self.asked.view
         self.searcher = Searcher(view.db, view.shards, Texts(view.db))
         self.look = Lookback(self.searcher, self.asked.catalog, allowed, self.asked.since, self.asked.until)

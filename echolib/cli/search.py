@@ -83,16 +83,17 @@ def find(args, asked, queries):
         until = bound if until is None else min(until, bound)
     allowed = None
     if (which.project, which.agent, which.machine) != (None, None, None) or any(filters.get(k) for k in ('project', 'agent', 'model')):
-        rows = dict((row.id, row) for row in catalog.rows(which._replace(since=None, until=None)))
-        allowed = set(rows)
+        known = dict((row[0], row[1:]) for row in catalog.values(
+            ('id', 'project', 'agent') + (('tally',) if filters.get('model') else ()), which._replace(since=None, until=None)))
+        allowed = set(known)
         for value in filters.get('project', ()):
-            allowed = set(i for i in allowed if value.lower() in (rows[i].project or '').lower())
+            allowed = set(i for i in allowed if value.lower() in (known[i][0] or '').lower())
         for value in filters.get('agent', ()):
             from .common import resolve_agent
             name = resolve_agent(value)
-            allowed = set(i for i in allowed if name is None or rows[i].agent == name)
+            allowed = set(i for i in allowed if name is None or known[i][1] == name)
         for value in filters.get('model', ()):
-            allowed = set(i for i in allowed if any(k.startswith('m|') and value.lower() in k.lower() for k in _tally(rows[i])))
+            allowed = set(i for i in allowed if any(k.startswith('m|') and value.lower() in k.lower() for k in _tally(known[i][2])))
     kinds = None
     for value in filters.get('role', ()):
         kinds = _kinds(value) if kinds is None else kinds & _kinds(value)
@@ -125,9 +126,9 @@ def find(args, asked, queries):
     return answer, dict((number, catalog.row(number)) for number in wanted)
 
 
-def _tally(row):
+def _tally(text):
     import json
-    return json.loads(row.tally or '{}')
+    return json.loads(text or '{}')
 
 
 def _kinds(role):

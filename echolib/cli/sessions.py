@@ -25,13 +25,11 @@ def _run(args, out):
     from ..index.catalog import tokens_of, tokens_unknown
     asked = Asked(args, out)
     try:
-        rows = asked.rows()
+        shown, total, late = asked.catalog.page(asked.which, asked.now, args.limit)
         clean = Cleaner(args)
-        shown = rows[:args.limit] if args.limit else rows
         form = args.format or 'tsv'
-        late = [r for r in rows if (r.modified or 0) > asked.now + 86400000]
         if late:
-            out.note('%d session%s dated after this machine\'s clock' % (len(late), ' is' if len(late) == 1 else 's are'))
+            out.note('%d session%s dated after this machine\'s clock' % (late, ' is' if late == 1 else 's are'))
         if form == 'json':
             dump(out, {'sessions': [{
                 'session_id': row.sid, 'agent': row.agent, 'created': iso(row.created), 'modified': iso(row.modified),
@@ -39,7 +37,7 @@ def _run(args, out):
                 'first_prompt': clean(row.first_prompt), 'project_path': row.project, 'full_path': text_path_plain(restored(row.path)),
                 'tokens': tokens_of(row), 'cost_usd': None if row.unpriced or tokens_unknown(row) else (row.known_cost or 0) / 1e12,
                 'gone': bool(row.gone), 'machine': bool(row.machine), 'entrypoint': row.entrypoint or None,
-                'version': row.version or None} for row in shown], 'total': len(rows)})
+                'version': row.version or None} for row in shown], 'total': total})
         elif form == 'tsv':
             lines = ['\t'.join(COLUMNS)]
             for row in shown:
@@ -54,10 +52,10 @@ def _run(args, out):
             for line in lines:
                 out.line(line)
         else:
-            _text(out, asked, rows, shown, clean)
-        if len(shown) < len(rows) and form != 'text':
-            out.note('%d of %d sessions shown; --limit 0 shows all' % (len(shown), len(rows)))
-        elif not rows and form == 'tsv':
+            _text(out, asked, shown, total, clean)
+        if len(shown) < total and form != 'text':
+            out.note('%d of %d sessions shown; --limit 0 shows all' % (len(shown), total))
+        elif not total and form == 'tsv':
             out.note(nothing(args, asked))
     finally:
         asked.close()
@@ -77,11 +75,11 @@ def nothing(args, asked):
     return 'no sessions%s; %d are known in all (--scope all, without --since, --agent or --grep)' % (where, known)
 
 
-def _text(out, asked, rows, shown, clean):
-    if not rows:
+def _text(out, asked, shown, total, clean):
+    if not shown:
         out.line(nothing(asked.args, asked))
         return
-    ids = short_ids(rows)
+    ids = short_ids([row.sid for row in shown], [row[0] for row in asked.catalog.values(('sid',), asked.which)])
     for row in shown:
         title = clean.line(row.title or row.first_prompt) or '(no prompt)'
         marks = ''.join(m for flag, m in ((row.gone, ' [gone]'), (row.machine, ' [machine-made]')) if flag)
@@ -90,4 +88,4 @@ def _text(out, asked, rows, shown, clean):
         out.line(line)
         out.line('          %s  %s' % (row.agent, clean.line(row.project)))
     out.line('%d of %d sessions (id, last activity, messages, title). Open one: sd-recall.py show %s' % (
-        len(shown), len(rows), ids[shown[0].sid]))
+        len(shown), total, ids[shown[0].sid]))

@@ -20,6 +20,10 @@ Reference = namedtuple('Reference', 'row chain line')
 # machine: True only those, False none of those other programs started, None all.
 Filter = namedtuple('Filter', 'project agent since until grep machine')
 ALL = Filter(None, None, None, None, None, None)
+# The first of the chosen sessions. rows: their Rows; total: how many there are; late: how many of all are dated after this clock.
+Page = namedtuple('Page', 'rows total late')
+# Up to so many rows are looked up by their ids.
+_FEW = 500
 
 
 class Catalog(object):
@@ -33,47 +37,54 @@ class Catalog(object):
 
         ledgers: also what counts without being a session (usage rows that name none).
         """
-        sql = 'select %s from sessions where readable %s and copy_of is null' % (', '.join(_COLUMNS), '>= 1' if ledgers else '= 1')
-        values = []
-        if which.agent is not None:
-            sql += ' and agent = ?'
-            values.append(which.agent)
-        if which.since is not None:
-            sql += ' and modified >= ?'
-            values.append(which.since)
-        if which.until is not None:
-            sql += ' and created < ?'
-            values.append(which.until)
-        if which.machine is not None:
-            sql += ' and machine = %d' % which.machine
-        out = [Row(*row) for row in self.db.execute(sql, values)]
-        if which.project is not None:
-            out = [row for row in out if same_project(row.project, which.project)]
-        if which.since is not None or which.until is not None:
-            active = self._active(which.since, which.until)
-            out = [row for row in out if row.id in active or not self._has_facts(row)]
+        return self._of(self._numbers(which, now, ledgers))
+
+    def page(self, which, now, limit):
+        """-> Page of the first `limit` (0: all) of rows(which, now); no more than those are read whole."""
+        where, values = _chosen(which)
         if which.grep:
-            from ..base.fold import fold
-            wanted = fold(which.grep).lower()
-            out = [row for row in out if any(wanted in fold(text or '').lower()
-                                             for text in (row.title, row.sid, row.project, row.first_prompt, row.path))]
-        late = (now + 86400000) if now is not None else None
-        out.sort(key=lambda r: (r.machine or 0, late is not None and (r.modified or 0) > late, -(r.modified or 0), r.sid))
-        return out
+            numbers = self._numbers(which, now)
+            late = set(row[0] for row in self.db.execute('select id from sessions where %s and modified > ?' % where, values + [_tomorrow(now)]))
+            return Page(self._of(numbers[:limit or None]), len(numbers), len(late.intersection(numbers)))
+        total, late = self.db.execute('select count(*), sum(ifnull(modified, 0) > ?) from sessions where %s' % where, [_tomorrow(now)] + values).fetchone()
+        return Page(self._of(self._numbers(which, now, limit=limit)), total, late or 0)
 
-    def _has_facts(self, row):
-        return bool(row.tally and row.tally != '{}')
+    def values(self, names, which=ALL):
+        """Yield these columns of the chosen sessions, in no order."""
+        if which.grep:
+            return ([getattr(row, name) for name in names] for row in self.rows(which))
+        where, values = _chosen(which)
+        return self.db.execute('select %s from sessions where %s' % (', '.join(names), where), values)
 
-    def _active(self, since, until):
-        """-> ids of sessions with anything dated in [since, until)."""
-        sql, values = 'select distinct files.session from facts join files on files.id = facts.file where 1', []
-        if since is not None:
-            sql += ' and facts.time >= ?'
-            values.append(since)
-        if until is not None:
-            sql += ' and facts.time < ?'
-            values.append(until)
-        return set(row[0] for row in self.db.execute(sql, values))
+    def _numbers(self, which, now, ledgers=False, limit=0):
+        """-> the row ids of rows(), in its order."""
+        where, values = _chosen(which, ledgers)
+        order = 'ifnull(machine, 0), %sifnull(modified, 0) desc, sid, id' % ('ifnull(modified, 0) > ?, ' if now is not None else '')
+        if now is not None:
+            values = values + [_tomorrow(now)]
+        found = [row[0] for row in self.db.execute('select id from sessions where %s order by %s limit %d' % (where, order, limit or -1), values)]
+        if which.grep:
+            holding = self._holding(which, ledgers)
+            found = [number for number in found if number in holding]
+        return found
+
+    def _holding(self, which, ledgers):
+        """-> ids of the chosen sessions whose title, id, directory, first prompt or path holds a text."""
+        from ..base.fold import fold
+        wanted = fold(which.grep).lower()
+        where, values = _chosen(which, ledgers)
+        return set(row[0] for row in self.db.execute('select id, title, sid, project, first_prompt, path from sessions where %s' % where, values)
+                   if any(wanted in fold(paths.restored(text or '')).lower() for text in row[1:]))
+
+    def _of(self, numbers):
+        """-> Rows of row ids, in the same order."""
+        sql = 'select %s from sessions' % ', '.join(_COLUMNS)
+        if len(numbers) <= _FEW:
+            sql += ' where id in (%s)' % ','.join('%d' % number for number in numbers)
+        wanted = set(numbers)
+        found = dict((row[0], Row(*row)) for row in self.db.execute(sql) if row[0] in wanted)
+        # Another process may have taken one out since it was chosen.
+        return [found[number] for number in numbers if number in found]
 
     def projects(self):
         """-> list of known project directories."""
@@ -270,6 +281,41 @@ class Catalog(object):
     def unreadable(self):
         """-> list of (path, reason) of files that could not be read."""
         return [(paths.restored(p), e) for p, e in self.db.execute('select path, error from files where error is not null')]
+
+
+def _tomorrow(now):
+    """-> ms from which on a session counts as dated after this clock."""
+    return now + 86400000
+
+
+def _chosen(which, ledgers=False):
+    """-> (SQL condition, its values) of the sessions a Filter takes, its text apart."""
+    sql, values = 'readable %s and copy_of is null' % ('>= 1' if ledgers else '= 1'), []
+    if which.agent is not None:
+        sql += ' and agent = ?'
+        values.append(which.agent)
+    if which.since is not None:
+        sql += ' and modified >= ?'
+        values.append(which.since)
+    if which.until is not None:
+        sql += ' and created < ?'
+        values.append(which.until)
+    if which.machine is not None:
+        sql += ' and machine = %d' % which.machine
+    if which.project is not None:
+        # See same_project().
+        sql += " and project != '' and rtrim(project, '/\\') = ?"
+        values.append(paths.storable(which.project.rstrip('/\\')))
+    if which.since is not None or which.until is not None:
+        # Something of it is dated there, or nothing of it is dated at all.
+        dated = ''
+        for bound, sign in ((which.since, '>='), (which.until, '<')):
+            if bound is not None:
+                dated += ' and facts.time %s ?' % sign
+                values.append(bound)
+        sql += (" and (exists (select 1 from files cross join facts on facts.file = files.id where files.session = sessions.id%s)"
+                " or tally is null or tally in ('', '{}'))" % dated)
+    return sql, values
 
 
 def tokens_of(row):

@@ -22,14 +22,14 @@ class Question(object):
     """The terms of a question with what the index says of each.
 
     terms: list of tuples of alternatives.  lists: for each term {shard: sorted ids of prose documents}.  documents: number
-    of prose documents; sessions: number of sessions; count: [for each term {session: documents that hold it}].
+    of prose documents; holding: [for each term the number of sessions that hold it]; sessions: number of sessions.
     """
 
-    def __init__(self, terms, lists, documents, mean, count, sessions):
-        self.terms, self.lists, self.count = terms, lists, count
+    def __init__(self, terms, lists, documents, mean, holding, sessions):
+        self.terms, self.lists = terms, lists
         self.mean = max(1.0, mean)
         self.idf = [log(1.0 + (documents - n + 0.5) / (n + 0.5)) for n in (sum(len(i) for i in one.values()) for one in lists)]
-        self.session_idf = [log(1.0 + (sessions - len(c) + 0.5) / (len(c) + 0.5)) for c in count]
+        self.session_idf = [log(1.0 + (sessions - n + 0.5) / (n + 0.5)) for n in holding]
         # What a message that held every word once would get.
         self.whole = sum(self.idf)
         self.words = [frozenset(w[0] for t in alternatives for w in (t.words,) + t.other if len(w) == 1) for alternatives in terms]
@@ -79,12 +79,11 @@ class Question(object):
                     score += self.idf[i]
         return score
 
-    def score_session(self, session, size, mean):
-        """-> score of a session as one document: how many of its messages hold each term."""
+    def score_session(self, count, size, mean):
+        """-> score of a session as one document by how many of its messages hold each term."""
         norm = K1 * (1 - B + B * min(LONGEST, size / max(1.0, mean)))
         score = 0.0
-        for idf, count in zip(self.session_idf, self.count):
-            n = count.get(session, 0)
+        for idf, n in zip(self.session_idf, count):
             if n:
                 score += idf * n * (K1 + 1) / (n + norm)
         return score

@@ -10,7 +10,7 @@ import sqlite3
 from ..base import paths
 from ..base.errors import IndexUnusable
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 INDEX_NAME = 'index.db'
 
 INDEX_SCHEMA = '''
@@ -29,6 +29,7 @@ create trigger files_added after insert on files begin delete from meta where ke
 create trigger files_changed after update of root, path, role, chain, sid, size, mtime_ns on files
     begin delete from meta where key in ('seen', 'swept'); end;
 create trigger files_removed after delete on files begin delete from meta where key in ('seen', 'swept'); end;
+create index files_documents on files (shard, ranges, session);
 create table sessions (
     id integer primary key, agent text, root integer, folder text, sid text, project text, created integer,
     modified integer, msg_count integer, branch text, title text, title_kind text, first_prompt text, path,
@@ -37,6 +38,7 @@ create table sessions (
     unpriced integer, tally text, unique (root, folder, sid));
 create index sessions_sid on sessions (sid);
 create index sessions_modified on sessions (modified);
+create index sessions_listed on sessions (readable, copy_of, modified, sid, machine, created, agent, project, msg_count);
 create index sessions_copies on sessions (copy_of) where copy_of is not null;
 create index sessions_machine on sessions (machine) where machine = 1;
 create table facts (

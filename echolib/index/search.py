@@ -8,7 +8,8 @@ from collections import namedtuple
 from math import log
 
 from ..base.fold import is_ascii, tokens
-from . import matching, schema
+from . import matching, placement, schema
+from .placement import Placement, parts
 from .seniority import age
 from .query import alternatives_expression, as_question, with_forms
 
@@ -26,7 +27,7 @@ _YEAR, _AGEING = 31536000000.0, 0.1
 _ENOUGH = 2000
 # With more terms than this no other words are tried.
 _FEW_TERMS = 8
-# Up to this many documents are looked up one by one.
+# Documents of a list that are checked at a time, and all of which are.
 _FEW = 300
 # All of a file's documents are compared with its copies' where it holds at most this many.
 _FEW_IN_FILE = 40
@@ -113,8 +114,8 @@ class Searcher(object):
 
     def __init__(self, db, shards, texts):
         self.db, self.shards, self.texts = db, shards, texts
-        self._ranges = self._of_file = None
-        self._file_of, self._rows, self._passed, self._groups = {}, {}, {}, {}
+        self.placement = Placement(db, shards)
+        self._rows, self._passed = {}, {}
         self.rivals = set(row[0] for row in db.execute('select distinct file from rivals'))
         self.copied = set(row[0] for row in db.execute('select id from sessions where copy_of is not null'))
         self.history = set(row[0] for row in db.execute("select id from files where role = 'history'"))
@@ -122,32 +123,9 @@ class Searcher(object):
         self.newest = db.execute('select max(modified) from sessions').fetchone()[0] or 0
         self.notes = []
 
-    @property
-    def ranges(self):
-        """Per shard: sorted (first document, end, file) of every file, for many documents at once."""
-        if self._ranges is None:
-            self._ranges = []
-            for number, _, _ in self.shards:
-                # 12-34 as numbers; more pieces than one are rare.
-                mine = self.db.execute("select cast(ranges as integer), cast(substr(ranges, instr(ranges, '-') + 1) as integer), id from files"
-                                       " where shard = ? and ranges != '' and instr(ranges, ',') = 0", (number,)).fetchall()
-                for ranges, file in self.db.execute("select ranges, id from files where shard = ? and instr(ranges, ',') > 0", (number,)):
-                    for piece in ranges.split(','):
-                        first, _, end = piece.partition('-')
-                        mine.append((int(first), int(end), file))
-                mine.sort()
-                self._ranges.append(mine)
-        return self._ranges
-
     def session_of(self, file):
         """-> session row id of a file."""
-        if self._of_file is None:
-            if self._ranges is not None:
-                self._of_file = dict(self.db.execute('select id, session from files'))
-            else:
-                row = self.db.execute('select session from files where id = ?', (file,)).fetchone()
-                return row[0] if row else None
-        return self._of_file.get(file)
+        return self.placement.session_of(file)
 
     def search(self, query, options):
         """-> Answer of a Query under Options; where nothing holds it as typed, the next best way is tried, and said."""
@@ -194,7 +172,9 @@ class Searcher(object):
                                   ' and prose.rowid < ?%s' % ('0' if glue == ' AND ' else 'rank', where), [expression, int(first), int(last)] + values)
                 for doc, ident, rank in rows.fetchall():
                     if known is None:
-                        known = set(crc32(sid.encode('utf-8', 'replace')) for sid, in self.db.execute('select sid from sessions where readable = 1'))
+                        # In one text, since a row each costs more.
+                        text = self.db.execute('select group_concat(sid, ?) from sessions where readable = 1', ('\0',)).fetchone()[0] or ''
+                        known = set(map(crc32, text.encode('utf-8', 'replace').split(b'\0')))
                     if ident not in known:
                         row = self._doc(shard, doc)
                         found.append((Hit(row[0], None, row[1], row[2], row[3], row[4], row[5], row[6], -rank, (), ()), ident))
@@ -310,27 +290,21 @@ class Searcher(object):
         from . import ranking
         found = [self._documents(alternatives, tables, options, False) for alternatives in query.terms]
         barred = self._without(query, found, tables, options)
-        lists, counts, sizes = [], [], {}
+        lists, holding = [], []
         for docs in found:
-            one, count = {}, {}
+            one = {}
             for (table, shard), ids in docs.items():
                 one[shard] = sorted(one.get(shard, []) + ids) if shard in one else ids
-                for _, _, file, inside in self._by_file(shard, ids):
-                    session = self.session_of(file)
-                    count[session] = count.get(session, 0) + len(inside)
             lists.append(one)
-            counts.append(count)
-        sessions = [set(count) for count in counts]
-        answering = set().union(*sessions)
+            holding.append(self._sessions(docs))
+        answering = set().union(*holding)
         if not answering and not query.dates:
             return Answer([], 0, False, self.notes)
-        for number, size in self.db.execute('select id, msg_count from sessions where readable = 1'):
-            sizes[number] = size or 1
         totals = [ranking.mean_length(db) for _, db, _ in self.shards]
         documents = sum(n for n, _ in totals) or 1
         mean = sum(n * m for n, m in totals) / float(documents)
-        question = ranking.Question(query.terms, lists, documents, mean, counts, len(sizes))
-        average = sum(sizes.values()) / float(len(sizes) or 1)
+        many, messages = self.db.execute('select count(*), sum(max(ifnull(msg_count, 0), 1)) from sessions where readable = 1').fetchone()
+        question = ranking.Question(query.terms, lists, documents, mean, [len(one) for one in holding], many)
         rare, common = _by_rarity(found, options)
         rarest = query._replace(terms=[query.terms[i] for i in rare])
         _, ranks = self._best_of(rarest, [found[i] for i in rare], None, options, answering, answering)
@@ -342,9 +316,8 @@ class Searcher(object):
         days = set(d for d in self._on_days(query.dates, options) if d[1] not in barred.get((PROSE, d[0]), ())) if query.dates else set()
         chosen |= days
         answering |= self._sessions({(PROSE, shard): sorted(n for s, n in days if s == shard) for shard in range(len(self.shards))})
-        shares = dict((session, ranking.SESSION * question.score_session(session, sizes.get(session, 1), average)) for session in answering)
-        first = sorted(chosen, key=lambda d: (-ranks.get(d, 0.0) - shares.get(self.session_of(self._file(*d)), 0.0),
-                                              -question.score_unread(*d), d))
+        shares = self._shares(question, found, set(self._session(*d) for d in chosen), (messages or 0) / float(many or 1))
+        first = sorted(chosen, key=lambda d: (-ranks.get(d, 0.0) - shares.get(self._session(*d), 0.0), -question.score_unread(*d), d))
         read = sorted(days.union(first[:ranking.READ])) if options.limit else first
         self._load(read)
         scores = dict((doc, question.score_text(self._text(*doc))) for doc in read)
@@ -360,16 +333,30 @@ class Searcher(object):
                 own += ranking.NEXT * sum(self._score_of(question, scores, shard, n) for n in near)
                 own += ranking.AFTER_NEXT * sum(self._score_of(question, scores, shard, n) for n in far)
             rows.append(self._question_row(query, doc, row, own, question, shares, options))
-        hits = [] if options.recent else self._rank(query, _in_order(rows, options), sessions, copies, options)
+        hits = [] if options.recent else self._rank(query, _in_order(rows, options), holding, copies, options)
         if options.recent or options.limit and len(hits) < options.limit and len(read) < len(first):
             self._load(first)
             rest = [(doc, self._doc(*doc)) for doc in first if doc not in scores]
             more = [self._question_row(query, doc, row, question.score_unread(*doc), question, shares, options) for doc, row in rest if row is not None]
             # By worth, what was not read comes behind what was.
             rows = _in_order(rows + more, options) if options.recent else _in_order(rows, options) + _in_order(more, options)
-            hits = self._rank(query, rows, sessions, copies, options)
-        partial = not set(sessions[0]).intersection(*sessions[1:])
+            hits = self._rank(query, rows, holding, copies, options)
+        partial = not holding[0].intersection(*holding[1:])
         return Answer(hits, len(answering), partial, self.notes, query.terms, frozenset(answering))
+
+    def _shares(self, question, found, wanted, average):
+        """-> {session: what its messages get for how much of a question it holds as a whole} of some sessions."""
+        from . import ranking
+        counts = dict((session, [0] * len(found)) for session in wanted)
+        for i, docs in enumerate(found):
+            for (_, shard), ids in docs.items():
+                for _, session, low, high in parts(self.placement.spread(shard, ids), 'sessions', wanted):
+                    counts[session][i] += high - low
+        sizes, numbers = {}, sorted(wanted - {None})
+        for at in range(0, len(numbers), 500):
+            sizes.update(self.db.execute('select id, msg_count from sessions where readable = 1 and id in (%s)' % ','.join(
+                '%d' % number for number in numbers[at:at + 500])))
+        return dict((session, ranking.SESSION * question.score_session(count, sizes.get(session) or 1, average)) for session, count in counts.items())
 
     def _question_row(self, query, doc, row, own, question, shares, options):
         """-> (order, score, shard, document, session, time) of a message by its own score."""
@@ -434,11 +421,18 @@ class Searcher(object):
         if not found:
             return []
         ids = list(map(int, found.split(',')))
-        groups = [group for group in self._by_file(shard, ids) if self._allowed(group[2], options)]
-        ids = [number for group in groups for number in group[3]]
-        if options.accept is not None:
-            return self._accepted(shard, ids, options.accept)
-        self._groups[id(ids)] = ids, groups
+        ids = self._allowed_of(shard, ids, options)
+        return ids if options.accept is None else self._accepted(shard, ids, options.accept)
+
+    def _allowed_of(self, shard, ids, options):
+        """-> those of a sorted list of documents that belong to a file which may be answered."""
+        spread = self.placement.spread(shard, ids)
+        # History aside, every file of an ordinary search may.
+        bad, copied, sessions = self.history, self.copied, options.sessions
+        wanted = [file not in bad and session not in copied and (sessions is None or session in sessions)
+                  for file, session in zip(spread.files, spread.sessions)]
+        ids, spread = placement.chosen(ids, spread, wanted)
+        self.placement.keep(ids, spread)
         return ids
 
     def _accepted(self, shard, ids, accept):
@@ -455,31 +449,6 @@ class Searcher(object):
     def _allowed(self, file, options):
         session = self.session_of(file)
         return file not in self.history and session not in self.copied and (options.sessions is None or session in options.sessions)
-
-    def _by_file(self, shard, ids):
-        """-> list of (first, end, file, its ids) of sorted document ids; what belongs to no file (it went, or was read anew) is
-        left out."""
-        # A list is kept beside its groups, so that no other list can get its identity.
-        if id(ids) in self._groups:
-            return self._groups[id(ids)][1]
-        if self._ranges is None and len(ids) <= _FEW:
-            groups = {}
-            for number in ids:
-                file = self._file(shard, number)
-                if file is not None:
-                    groups.setdefault(file, []).append(number)
-            return [(inside[0], inside[-1] + 1, file, inside) for file, inside in groups.items()]
-        out, low, count = [], 0, len(ids)
-        for first, last, file in self.ranges[shard]:
-            if low == count:
-                break
-            if ids[low] < last:
-                low = bisect_left(ids, first, low)
-                high = bisect_left(ids, last, low)
-                if low < high:
-                    out.append((first, last, file, ids[low:high]))
-                    low = high
-        return out
 
     def _filter(self, table, options):
         where, values = '', []
@@ -556,32 +525,27 @@ class Searcher(object):
             if (shard, number) not in self._rows:
                 wanted.setdefault(shard, []).append(number)
         for shard, numbers in wanted.items():
-            db = self.shards[shard][1]
-            for at in range(0, len(numbers), 500):
-                some = numbers[at:at + 500]
-                for number in some:
-                    self._rows[shard, number] = None
-                for row in db.execute('select id, file, line, offset, length, part, kind, time, ident from docs where id in (%s)'
-                                      % ','.join('%d' % n for n in some)):
-                    self._rows[shard, row[0]] = row[1:]
+            self._rows.update(((shard, number), None) for number in numbers)
+            for row in self._columns(shard, numbers, 'id, file, line, offset, length, part, kind, time, ident'):
+                self._rows[shard, row[0]] = row[1:]
+
+    def _columns(self, shard, numbers, columns):
+        """Yield columns of those documents that are there."""
+        numbers = sorted(numbers)
+        for at in range(0, len(numbers), 500):
+            for row in self.shards[shard][1].execute('select %s from docs where id in (%s)' % (
+                    columns, ','.join('%d' % number for number in numbers[at:at + 500]))):
+                yield row
 
     def _file(self, shard, number):
-        if self._ranges is not None:
-            ranges = self._ranges[shard]
-            return ranges[bisect_left(ranges, (number + 1,)) - 1][2]
-        key = (shard, number)
-        if key not in self._file_of:
-            row = self.shards[shard][1].execute('select file from docs where id = ?', (number,)).fetchone()
-            self._file_of[key] = row[0] if row else None
-        return self._file_of[key]
+        return self.placement.file(shard, number)
+
+    def _session(self, shard, number):
+        return self.placement.session(shard, number)
 
     def _sessions(self, docs):
         """-> set of session ids that hold any of the documents ({(table, shard): sorted ids})."""
-        out = set()
-        for (_, shard), ids in docs.items():
-            for _, _, file, _ in self._by_file(shard, ids):
-                out.add(self.session_of(file))
-        return out
+        return set().union(*[self.placement.spread(shard, ids).sessions for (_, shard), ids in docs.items()])
 
     def _copies(self, found, chosen):
         """-> {(shard, id): (shard, id) of the oldest} of documents that repeat a message of an older file.
@@ -591,19 +555,15 @@ class Searcher(object):
         if not self.rivals:
             return {}
         suspects, same = {}, {}
-        for place in set().union(*found):
-            shard = place[1]
-            for docs in found:
-                for _, _, file, inside in self._by_file(shard, docs.get(place, ())):
-                    if file in self.rivals:
-                        few = len(inside) <= _FEW_IN_FILE
-                        for number in inside:
-                            if few or (shard, number) in chosen:
-                                suspects[shard, number] = file
-        self._load(suspects)
-        for doc, file in suspects.items():
-            row = self._doc(*doc)
-            same.setdefault((row[7], row[5], row[4]), {})[doc] = file
+        for docs in found:
+            for (_, shard), ids in docs.items():
+                mine = suspects.setdefault(shard, {})
+                for file, _, low, high in parts(self.placement.spread(shard, ids), 'files', self.rivals):
+                    few = high - low <= _FEW_IN_FILE
+                    mine.update((number, file) for number in ids[low:high] if few or (shard, number) in chosen)
+        for shard, mine in suspects.items():
+            for number, ident, kind, part in self._columns(shard, mine, 'id, ident, kind, part'):
+                same.setdefault((ident, kind, part), {})[shard, number] = mine[number]
         out, ages = {}, {}
         for group in same.values():
             if len(group) < 2:
@@ -621,15 +581,11 @@ class Searcher(object):
         """-> the sessions among `answering` that hold nothing but copies of what an older session holds."""
         if not copies:
             return set()
-        suspects, own = {}, set()
-        for doc in copies:
-            suspects.setdefault(self._file(*doc), self.session_of(self._file(*doc)))
-        doubtful = set(suspects.values())
-        for place in set().union(*found):
-            for docs in found:
-                for _, _, file, inside in self._by_file(place[1], docs.get(place, ())):
-                    session = self.session_of(file)
-                    if session in doubtful and any((place[1], n) not in copies for n in inside):
+        doubtful, own = set(self._session(*doc) for doc in copies), set()
+        for docs in found:
+            for (_, shard), ids in docs.items():
+                for _, session, low, high in parts(self.placement.spread(shard, ids), 'sessions', doubtful):
+                    if session not in own and any((shard, n) not in copies for n in ids[low:high]):
                         own.add(session)
         return doubtful - own
 
@@ -661,7 +617,7 @@ class Searcher(object):
                     else:
                         rows = _rows(db, _BY_SCORE, (weight, self.newest, glue.join(parts), end), options.limit)
                     self._take(into, shard, rows, lists, need, sessions, options)
-            if options.limit and len(set(self.session_of(self._file(*d)) for d in into)) >= options.limit:
+            if options.limit and len(set(self._session(*d) for d in into)) >= options.limit:
                 break
         return scores, ranks
 
@@ -672,7 +628,7 @@ class Searcher(object):
         for doc, value in ranked:
             if not need(_holds(ids, doc) for ids in lists):
                 continue
-            session = self.session_of(self._file(shard, doc))
+            session = self._session(shard, doc)
             if session not in sessions:
                 continue
             into.setdefault((shard, doc), value)
@@ -701,9 +657,8 @@ class Searcher(object):
         out = whole if len(whole) <= 4 * _CANDIDATES else set()
         files, most = {}, 3 * (options.per_session or options.limit)
         for i, ids in enumerate(lists):
-            for _, _, file, inside in self._by_file(shard, ids):
-                if self.session_of(file) in answering:
-                    files.setdefault(file, {})[i] = inside
+            for file, _, low, high in parts(self.placement.spread(shard, ids), 'sessions', answering):
+                files.setdefault(file, {}).setdefault(i, []).extend(ids[low:high])
         names = list(files)
         if len(names) * most > 4 * _CANDIDATES:
             last = dict(self.db.execute('select id, last from files'))
@@ -723,7 +678,7 @@ class Searcher(object):
         rows = []
         for place in chosen:
             shard, number = place
-            session = self.session_of(self._file(shard, number))
+            session = self._session(shard, number)
             if session not in answering:
                 continue
             doc = self._doc(shard, number)
@@ -746,7 +701,7 @@ class Searcher(object):
         """-> list of Hits from sorted rows, best first."""
         whole = {}
         for doc, oldest in copies.items():
-            whole.setdefault(oldest, set()).add(self.session_of(self._file(*doc)))
+            whole.setdefault(oldest, set()).add(self._session(*doc))
         hits, per, shown = [], {}, set()
         for _, score, shard, number, session in rows:
             if options.per_session and per.get(session, 0) >= options.per_session:
