@@ -119,6 +119,6 @@ def chosen(ids, spread, wanted):
             Spread(list(compress(spread.files, wanted)), list(compress(spread.sessions, wanted)), [0] + ends[:-1] if ends else [], ends))
 
 
-def parts(spread, field, wanted):
+def pieces_in(spread, field, wanted):
     """Yield (file, session, low, high) of the pieces whose field ('files' or 'sessions') is in a set."""
     return compress(zip(*spread), map(wanted.__contains__, getattr(spread, field)))

@@ -9,7 +9,7 @@ from math import log
 
 from ..base.fold import is_ascii, tokens
 from . import matching, placement, schema
-from .placement import Placement, parts
+from .placement import Placement, pieces_in
 from .seniority import age
 from .query import alternatives_expression, as_question, with_forms
 
@@ -350,7 +350,7 @@ class Searcher(object):
         counts = dict((session, [0] * len(found)) for session in wanted)
         for i, docs in enumerate(found):
             for (_, shard), ids in docs.items():
-                for _, session, low, high in parts(self.placement.spread(shard, ids), 'sessions', wanted):
+                for _, session, low, high in pieces_in(self.placement.spread(shard, ids), 'sessions', wanted):
                     counts[session][i] += high - low
         sizes, numbers = {}, sorted(wanted - {None})
         for at in range(0, len(numbers), 500):
@@ -558,7 +558,7 @@ class Searcher(object):
         for docs in found:
             for (_, shard), ids in docs.items():
                 mine = suspects.setdefault(shard, {})
-                for file, _, low, high in parts(self.placement.spread(shard, ids), 'files', self.rivals):
+                for file, _, low, high in pieces_in(self.placement.spread(shard, ids), 'files', self.rivals):
                     few = high - low <= _FEW_IN_FILE
                     mine.update((number, file) for number in ids[low:high] if few or (shard, number) in chosen)
         for shard, mine in suspects.items():
@@ -584,7 +584,7 @@ class Searcher(object):
         doubtful, own = set(self._session(*doc) for doc in copies), set()
         for docs in found:
             for (_, shard), ids in docs.items():
-                for _, session, low, high in parts(self.placement.spread(shard, ids), 'sessions', doubtful):
+                for _, session, low, high in pieces_in(self.placement.spread(shard, ids), 'sessions', doubtful):
                     if session not in own and any((shard, n) not in copies for n in ids[low:high]):
                         own.add(session)
         return doubtful - own
@@ -657,7 +657,7 @@ class Searcher(object):
         out = whole if len(whole) <= 4 * _CANDIDATES else set()
         files, most = {}, 3 * (options.per_session or options.limit)
         for i, ids in enumerate(lists):
-            for file, _, low, high in parts(self.placement.spread(shard, ids), 'sessions', answering):
+            for file, _, low, high in pieces_in(self.placement.spread(shard, ids), 'sessions', answering):
                 files.setdefault(file, {}).setdefault(i, []).extend(ids[low:high])
         names = list(files)
         if len(names) * most > 4 * _CANDIDATES:
