@@ -171,10 +171,11 @@ def _sessions(args, out, asked, rows, found):
 
 def _overview(args, out, asked, rows, found, topics, path):
     from ..index.build import load_price
-    from ..index.catalog import grouped
+    from ..index import sums as summing
     clean = Cleaner(args)
     of = dict((row.id, found[row.id].best or UNCLASSIFIED) for row in rows)
-    sums = grouped(asked.catalog, rows, lambda row: of[row.id], asked.since, asked.until, load_price(asked.view.store.folder))
+    by_topic = summing.sums(asked.catalog, asked.which, lambda part: of.get(part.id), price=load_price(asked.view.store.folder))
+    sums = dict((name, by_topic[name].figures()) for name in sorted(by_topic))
     also = {}
     for row in rows:
         for score in beside(found[row.id]) if found[row.id].best else ():

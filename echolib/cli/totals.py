@@ -14,19 +14,20 @@ def command():
 
 def gather(asked):
     """-> the JSON object of stats."""
-    from ..index.catalog import grouped, totals
-    rows, table = asked.counted(), asked.prices()
-    price = table.cost if asked.since is not None or asked.until is not None else None
-    out = totals(asked.catalog, rows, asked.since, asked.until, price)
-    bounds = (asked.since, asked.until, price)
-    out['by_agent'] = grouped(asked.catalog, rows, lambda r: r.agent, *bounds)
-    out['by_project'] = grouped(asked.catalog, rows, lambda r: r.project if r.readable == 1 and r.project else '(no project)', *bounds)
+    from ..index.sums import Sum, merged, sums
+    table, tomorrow = asked.prices(), asked.now + 86400000
+    found = sums(asked.catalog, asked.which, lambda part: (
+        part.agent, part.project if part.readable == 1 and part.project else '(no project)', bool(part.machine), (part.modified or 0) > tomorrow),
+        True, table.cost)
+    every, machine = (merged(found, key).get(True, Sum()) for key in (lambda name: True, lambda name: name[2] or None))
+    out = every.totals()
+    for place, name in enumerate(('by_agent', 'by_project')):
+        out[name] = dict((key, one.figures()) for key, one in merged(found, lambda key: key[place]).items())
     _canonical(out, table)
-    machine = [r for r in rows if r.machine]
-    share = totals(asked.catalog, machine, *bounds)
-    out['machine'] = {'sessions': len(machine), 'tokens': share['tokens'], 'cost_usd': share['cost_usd']}
-    out['machine_sessions'] = len(machine)
-    out['future_sessions'] = len([r for r in rows if (r.modified or 0) > asked.now + 86400000])
+    share = machine.totals()
+    out['machine'] = {'sessions': machine.rows, 'tokens': share['tokens'], 'cost_usd': share['cost_usd']}
+    out['machine_sessions'] = machine.rows
+    out['future_sessions'] = sum(one.rows for name, one in found.items() if name[3])
     folders, files = folders_and_files(asked.problems)
     out['unreadable_dirs'] = len(folders)
     out['unreadable'] = len(asked.catalog.unreadable()) + len(files)

@@ -49,12 +49,13 @@ class Catalog(object):
         total, late = self.db.execute('select count(*), sum(ifnull(modified, 0) > ?) from sessions where %s' % where, [_tomorrow(now)] + values).fetchone()
         return Page(self._of(self._numbers(which, now, limit=limit)), total, late or 0)
 
-    def values(self, names, which=ALL):
-        """Yield these columns of the chosen sessions, in no order."""
-        if which.grep:
-            return ([getattr(row, name) for name in names] for row in self.rows(which))
-        where, values = _chosen(which)
-        return self.db.execute('select %s from sessions where %s' % (', '.join(names), where), values)
+    def values(self, names, which=ALL, ledgers=False):
+        """Yield tuples of these columns of the sessions of rows(), in no order."""
+        holding = self._holding(which, ledgers) if which.grep else None
+        where, values = _chosen(which, ledgers)
+        for row in self.db.execute('select id, %s from sessions where %s' % (', '.join(names), where), values):
+            if holding is None or row[0] in holding:
+                yield row[1:]
 
     def _numbers(self, which, now, ledgers=False, limit=0):
         """-> the row ids of rows(), in its order."""
@@ -343,46 +344,3 @@ def same_project(project, wanted):
     if not project:
         return False
     return project.rstrip('/\\') == wanted.rstrip('/\\')
-
-
-def totals(catalog, rows, since=None, until=None, price=None):
-    """-> dict of the design's shared keys over these sessions, with lines and coverage."""
-    from .. import analysis
-    tally = catalog.tally(rows, since, until, price)
-    out = analysis.shared_keys(tally)
-    out['sessions'] = sum(1 for row in rows if row.readable == 1)
-    for name in ('lines', 'parse_errors', 'unknown_records'):
-        out[name] = sum(getattr(row, name) or 0 for row in rows)
-    out['tools'] = analysis.tools_of(tally)
-    out['by_model'] = analysis.models_of(tally)
-    out['tokens_unknown'] = {}
-    for row in rows:
-        if tokens_unknown(row):
-            out['tokens_unknown'][row.agent] = out['tokens_unknown'].get(row.agent, 0) + 1
-    return out
-
-
-def grouped(catalog, rows, key, since=None, until=None, price=None):
-    """-> {group: {sessions, api_calls, tokens, cost_usd, known_cost_usd, tokens_unknown}} of sessions grouped by key(row).
-
-    tokens_unknown: how many of them hold no token counts; the tokens are those of the others.
-    """
-    from .. import analysis
-    groups = {}
-    for row in rows:
-        groups.setdefault(key(row), []).append(row)
-    out = {}
-    tallies = None
-    if since is not None or until is not None:
-        tallies = {}
-        for session, fact, _, _ in catalog.facts(set(r.id for r in rows), since, until):
-            analysis.apply(tallies.setdefault(session, {}), fact, 1, price)
-    for name in sorted(groups):
-        tally = {}
-        for row in groups[name]:
-            analysis.add_tally(tally, json.loads(row.tally or '{}') if tallies is None else tallies.get(row.id, {}))
-        keys = analysis.shared_keys(tally)
-        out[name] = dict((k, keys[k]) for k in ('api_calls', 'tokens', 'cost_usd', 'known_cost_usd'))
-        out[name]['sessions'] = sum(1 for row in groups[name] if row.readable == 1)
-        out[name]['tokens_unknown'] = sum(1 for row in groups[name] if tokens_unknown(row))
-    return out
