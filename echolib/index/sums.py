@@ -1,6 +1,7 @@
 """Sums over chosen sessions. A session's stored tally is read and added once, however many tables are made of the sums."""
 import json
 from collections import namedtuple
+from operator import add
 
 from .. import analysis
 
@@ -14,20 +15,21 @@ _COVERAGE = ('lines', 'parse_errors', 'unknown_records')
 class Sum(object):
     """What some sessions add up to.
 
-    rows: how many there are; sessions: without ledgers; coverage: sums of lines, parse_errors and unknown_records; unknown:
-    {agent: those that hold no token counts}; tally: see analysis.
+    rows: how many there are; sessions: without ledgers; coverage: (lines, parse_errors, unknown_records); unknown: {agent:
+    those that hold no token counts}; tally: see analysis.
     """
 
     def __init__(self):
         self.rows = self.sessions = 0
-        self.coverage = [0] * len(_COVERAGE)
+        self.coverage = (0,) * len(_COVERAGE)
         self.unknown, self.tally, self.waiting = {}, {}, []
 
     def count(self, part, coverage, tokens):
         """Count a session; tokens: the column's text."""
         self.rows += 1
         self.sessions += part.readable == 1
-        self.coverage = [have + (more or 0) for have, more in zip(self.coverage, coverage)]
+        lines, errors, unknown = self.coverage
+        self.coverage = lines + (coverage[0] or 0), errors + (coverage[1] or 0), unknown + (coverage[2] or 0)
         if tokens == 'null':
             self.unknown[part.agent] = self.unknown.get(part.agent, 0) + 1
 
@@ -48,7 +50,7 @@ class Sum(object):
         """Add another Sum."""
         self.rows += other.rows
         self.sessions += other.sessions
-        self.coverage = [a + b for a, b in zip(self.coverage, other.coverage)]
+        self.coverage = tuple(map(add, self.coverage, other.coverage))
         analysis.add_tally(self.unknown, other.unknown)
         analysis.add_tally(self.tally, other.tally)
 
@@ -95,7 +97,7 @@ def sums(catalog, which, key, ledgers=False, price=None):
         if dated:
             key_of[part.id] = name
         else:
-            mine.add_text(row[-1])
+            mine.add_text(row[end + 1])
     for mine in found.values():
         mine.settle()
     for session, fact, _, _ in catalog.facts(set(key_of), which.since, which.until) if dated else ():
