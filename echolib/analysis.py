@@ -31,6 +31,8 @@ Fact = namedtuple('Fact', (
                 # tool: a skill's name, a subagent's type, a command's head
 ))
 
+_new = tuple.__new__     # a Fact of values that are known to be right
+
 # What became of a tool use; the larger wins when two lines speak of one use.
 OPEN, STATUS = 0, {OK: 1, COLLATERAL: 2, ERROR: 3, DECLINED: 4}
 FAILED, REFUSED = STATUS[ERROR], STATUS[DECLINED]
@@ -43,9 +45,9 @@ def merge(a, b):
     side = min(a.side, b.side)
     if a.kind == CALL:
         # The largest count wins: clients write one line a content block while output_tokens grows.
-        return max(a, b, key=_tokens)._replace(
-            time=time, side=side, name=max(a.name, b.name), status=max(a.status, b.status), visible=a.visible + b.visible,
-            extra=a.extra if a.extra == b.extra else _join_extra(a.extra, b.extra))
+        best = b if _tokens(b) > _tokens(a) else a
+        return _new(Fact, (CALL, time, side, max(a.name, b.name), max(a.status, b.status)) + best[5:10] + (
+            a.visible + b.visible, a.extra if a.extra == b.extra else _join_extra(a.extra, b.extra)))
     if a.kind == TOOL:
         return Fact(TOOL, time, side, max(a.name, b.name), max(a.status, b.status), max(a.input, b.input), max(a.output, b.output),
                     max(a.cache_read, b.cache_read), max(a.cache_write_5m, b.cache_write_5m), max(a.cache_write_1h, b.cache_write_1h), 0,
@@ -61,13 +63,18 @@ def first_of(a, b):
 
 
 def _tokens(fact):
-    return (fact.output, fact.input + fact.cache_read + fact.cache_write_5m + fact.cache_write_1h, fact.input,
-            fact.cache_read, fact.cache_write_5m)
+    given, output, cache_read, short, long = fact[5:10]
+    return output, given + cache_read + short + long, given, cache_read, short
 
 
-def _join_extra(a, b):
+def _join_extra(a, b, _made={}):
     """What either line says of a call: the larger word of each field."""
-    return '|'.join(max(pair, key=_length_first) for pair in zip(_split_extra(a), _split_extra(b)))
+    made = _made.get((a, b))
+    if made is None:
+        made = '|'.join(max(pair, key=_length_first) for pair in zip(_split_extra(a), _split_extra(b)))
+        if len(_made) < 5000:
+            _made[a, b] = made
+    return made
 
 
 def _split_extra(extra):
@@ -110,8 +117,7 @@ class FileAnalysis(object):
 
     def add(self, event):
         """Take one event in."""
-        kind = event.kind
-        time = event.time
+        kind, label, time, chain, _, ident, message, text, data, line, _, _, _ = event
         profile = self.profile
         if time is not None:
             if 'birth' not in profile:
@@ -121,49 +127,47 @@ class FileAnalysis(object):
             elif time < profile['first']:
                 profile['first'] = time
         if kind == USAGE:
-            use = event.data
-            extra = _extra(use[8:])
-            self._put('c' + event.id, Fact(CALL, time, side_of(event.chain), use.model, use.final, use.input, use.output,
-                                           use.cache_read, use.cache_write_5m, use.cache_write_1h, use.visible, extra))
-            if profile.get('waiting') and not event.chain:
-                self._follow(event)
-            sent = use.input + use.cache_read + use.cache_write_5m + use.cache_write_1h
-            if sent and not event.chain:
-                profile['context'] = sent
+            model, given, output, cache_read, short, long, final, visible = data[:8]
+            self._put('c' + ident, _new(Fact, (CALL, time, side_of(chain), model, final, given, output, cache_read, short, long,
+                                               visible, _extra(data[8:]))))
+            if not chain:
+                if profile.get('waiting'):
+                    self._follow(event)
+                sent = given + cache_read + short + long
+                if sent:
+                    profile['context'] = sent
             if 'spent' not in profile:
                 profile['called'] = 1
-                if sent or use.output:
+                if output or given + cache_read + short + long:
                     profile['spent'] = 1
         elif kind == TOOL_CALL:
-            what, same, target, part, word = look(event.label, event.data, event.text)
-            self._put('t' + event.id, Fact(TOOL, time, side_of(event.chain), event.label, OPEN, what, same, target, part, 0, 0, word))
+            what, same, target, part, word = look(label, data, text)
+            self._put('t' + ident, _new(Fact, (TOOL, time, side_of(chain), label, OPEN, what, same, target, part, 0, 0, word)))
         elif kind == TOOL_RESULT:
-            self._put('t' + event.data.call_id, Fact(TOOL, time, side_of(event.chain), '', STATUS[event.label],
-                                                     0, 0, 0, 0, time or 0, 0, ''))
+            self._put('t' + data.call_id, _new(Fact, (TOOL, time, side_of(chain), '', STATUS[label], 0, 0, 0, 0, time or 0, 0, '')))
         elif kind == PROMPT:
             if opens_turn(event):
-                key = 'p' + event.id
-                wrong = code(event.text) if event.label != SLASH else 0
-                self._put(key, Fact(TURN, time, 0, event.label, len(event.text), wrong, 0, 0, 0, 0, 0, ''))
+                key = 'p' + ident
+                wrong = code(text) if label != SLASH else 0
+                self._put(key, Fact(TURN, time, 0, label, len(text), wrong, 0, 0, 0, 0, 0, ''))
                 if profile.get('renames'):
                     profile.setdefault('waiting', []).append(key)
-                if event.label == SLASH:
+                if label == SLASH:
                     if 'first_slash' not in profile:
-                        profile['first_slash'] = event.text[:FIRST_PROMPT_CHARS]
+                        profile['first_slash'] = text[:FIRST_PROMPT_CHARS]
                 elif 'first_prompt' not in profile:
-                    profile['first_prompt'] = without_images(event.text)[:FIRST_PROMPT_CHARS]
+                    profile['first_prompt'] = without_images(text)[:FIRST_PROMPT_CHARS]
         elif kind == META:
             self._meta(event)
         elif kind == COMPACTION:
-            self._put('k' + event.id, Fact(COMPACT, time, side_of(event.chain), event.label, 0,
-                                           event.data.pre_tokens or 0, 0, 0, 0, 0, 0, ''))
+            self._put('k' + ident, Fact(COMPACT, time, side_of(chain), label, 0, data.pre_tokens or 0, 0, 0, 0, 0, 0, ''))
         elif kind == INTERRUPTION:
-            self._put('i' + event.id, Fact(STOP, time, 0, '', 0, 0, 0, 0, 0, 0, 0, ''))
-        elif kind == REPLY and not event.label and not event.chain:
+            self._put('i' + ident, Fact(STOP, time, 0, '', 0, 0, 0, 0, 0, 0, 0, ''))
+        elif kind == REPLY and not label and not chain:
             if 'reply' not in profile:
-                profile['reply'] = event.text[:200]
-            if 'called' not in profile and (event.message or event.line) != profile.get('response'):
-                profile['response'] = event.message or event.line
+                profile['reply'] = text[:200]
+            if 'called' not in profile and (message or line) != profile.get('response'):
+                profile['response'] = message or line
                 profile['responses'] = profile.get('responses', 0) + 1
 
     def _put(self, key, fact):
@@ -173,7 +177,11 @@ class FileAnalysis(object):
         elif have[2:10] == fact[2:10] and have[11] == fact[11] and have[0] == CALL and have[1] is not None and (
                 fact[1] is not None and fact[1] >= have[1]):
             # One more line of a response with the same counts: the common case.
-            self.facts[key] = have._replace(visible=have[10] + fact[10])
+            self.facts[key] = _new(Fact, have[:10] + (have[10] + fact[10], have[11]))
+        elif have[0] == TOOL and have[4] == OPEN and fact[4] and not fact[3] and have[2] == fact[2] and (
+                have[1] is not None and fact[1] is not None and fact[1] >= have[1]):
+            # The result behind its call.
+            self.facts[key] = _new(Fact, have[:4] + fact[4:5] + have[5:9] + (max(have[9], fact[9]), 0, have[11]))
         else:
             self.facts[key] = merge(have, fact)
 
@@ -274,12 +282,22 @@ def _counters(model, _made={}):
     return names
 
 
+_NO_WORDS = (None, None, None)
+
+
+def _extra_words(extra, _made={}):
+    """-> (speed, geo, tier, searches, fetches, stop reason) of a call's extra, None for what it does not say."""
+    made = _made.get(extra)
+    if made is None:
+        made = tuple(word or None for word in _split_extra(extra))
+        if len(_made) < 5000:
+            _made[extra] = made
+    return made
+
+
 def cost_of(fact, price):
     """-> a call's costs by bucket (whole 1e-12 USD), None without a price. price: see contributions."""
-    speed = geo = tier = ''
-    if fact.extra:
-        speed, geo, tier = _split_extra(fact.extra)[:3]
-    return price(fact.name, fact.time, *fact[5:10] + (speed or None, geo or None, tier or None))
+    return price(fact.name, fact.time, *fact[5:10] + (_extra_words(fact.extra)[:3] if fact.extra else _NO_WORDS))
 
 
 def contributions(fact, price=None):
@@ -303,7 +321,7 @@ def contributions(fact, price=None):
             if amount:
                 yield name, amount
         if fact.extra:
-            _, _, _, searches, fetches, _ = _split_extra(fact.extra)
+            searches, fetches = _extra_words(fact.extra)[3:5]
             if searches and searches != '0':
                 yield 'web_searches', int(searches)
             if fetches and fetches != '0':
@@ -345,8 +363,9 @@ def contributions(fact, price=None):
 
 def apply(tally, fact, sign, price=None):
     """Add (sign 1) or take back (sign -1) what a fact contributes to a tally {counter: amount}; zeros are dropped."""
+    get = tally.get
     for name, amount in contributions(fact, price):
-        value = tally.get(name, 0) + sign * amount
+        value = get(name, 0) + sign * amount
         if value:
             tally[name] = value
         else:

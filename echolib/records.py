@@ -260,7 +260,7 @@ def scan(handle, coverage, offset=0, line=0, skip=None):
     position, number = offset, line
     first = offset > 0
     resumed_open = first and coverage.open_end
-    Rec = Record
+    make, Rec = tuple.__new__, Record
     decoder = _scan
     for raw in handle:
         size = len(raw)
@@ -298,7 +298,7 @@ def scan(handle, coverage, offset=0, line=0, skip=None):
         coverage.offset, coverage.line = position, number
         if clean:
             coverage.lines += 1
-            yield Rec(value, number, start, size)
+            yield make(Rec, (value, number, start, size))
             continue
         found, reason = parse_line(raw)
         if reason is not None:

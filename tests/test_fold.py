@@ -7,7 +7,7 @@ from zlib import crc32
 
 import pytest
 
-from echolib.base.fold import FOLD_VERSION, fold, is_ascii, tokens
+from echolib.base.fold import FOLD_VERSION, _joins, fold, fold_piece, is_ascii, tokens
 
 
 def kanji(text):
@@ -188,3 +188,17 @@ def test_a_change_of_folding_changes_its_version():
     # Characters that are newer than the oldest Python's tables differ by Python version.
     text = ''.join(char for char in text if unicodedata.ucd_3_2_0.category(char) != 'Cn')
     assert (FOLD_VERSION, crc32(fold(text).encode('utf-8'))) == (1, 93005374)
+
+
+def test_characters_that_may_join_the_one_before_are_known():
+    chars = [chr(code) for code in range(0x80, 0x110000) if not 0xD800 <= code < 0xE000]
+    firsts = [(char, unicodedata.normalize('NFKD', char)[0]) for char in chars]
+    # What the database composes or reorders: second parts of composed characters, and marks with a class.
+    seconds = set(whole[-1] for whole in (unicodedata.normalize('NFD', char) for char in chars) if len(whole) > 1)
+    assert [char for char, first in firsts if (first in seconds or unicodedata.combining(first)) and not _joins(char)] == []
+
+
+@pytest.mark.parametrize('run', ['\u4f60\u597d\uff0c\u4e16\u754c', '\u1112\u1161\u11ab\u1100\u1173\u11af', '\u3131\u314f', '\u00e9\u0301\u00fc', '\uff76\uff9e\uff77', '\u2714\ufe0f\u2192',
+                                 '\ud55c\uae00\u11a8', '\u30ab\u3099', '\u0915\u093c\u094d\u0937', '\u0e01\u0e33\u0e49', '\u00b4\u0301', '\uff21\uff22'])
+def test_a_run_folds_as_its_normal_form_does(run):
+    assert fold_piece(run) == ''.join(fold_piece(char) for char in unicodedata.normalize('NFKC', run))

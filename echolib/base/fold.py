@@ -72,12 +72,33 @@ def _fold_char(char):
     return ''.join(out)
 
 
+class _Apart(_Folds):
+    """The same of characters that stand by themselves; NUL of those that may become one with the character before."""
+
+    def __missing__(self, code):
+        self[code] = folded = '\0' if _joins(chr(code)) else _FOLDS[code]
+        return folded
+
+
+_APART = _Apart()
+
+
+def _joins(char):
+    """True where a character, or what it stands for, may be put together with the one before: marks, and parts of Korean syllables."""
+    from unicodedata import category, normalize
+    first = normalize('NFKD', char)[:1]
+    return category(first)[0] == 'M' and not '\ufe00' <= first <= '\ufe0f' or '\u1160' <= first <= '\u11ff'
+
+
 def fold_piece(run):
     """What a run of characters outside ASCII becomes."""
-    if len(run) > 1:
+    if len(run) == 1:
+        return _FOLDS[ord(run)]
+    folded = run.translate(_APART)
+    if '\0' in folded:
         # Decomposed syllables and letters are put together first (macOS file names).
-        run = _normalize('NFKC', run)
-    return run.translate(_FOLDS)
+        return _normalize('NFKC', run).translate(_FOLDS)
+    return folded
 
 
 def _fold_run(match):

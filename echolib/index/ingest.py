@@ -86,8 +86,9 @@ class ShardWriter(object):
         """Queue one document."""
         number = self.next
         self.next += 1
-        self._docs.append((number, file, event.line, event.offset, event.length, event.part, kind, event.time,
-                           crc32((event.message or '' if kind == schema.HISTORY_DOC else event.id or '').encode('utf-8', 'replace'))))
+        _, _, time, _, _, ident, message, _, _, line, offset, length, part = event
+        self._docs.append((number, file, line, offset, length, part, kind, time,
+                           crc32((message or '' if kind == schema.HISTORY_DOC else ident or '').encode('utf-8', 'replace'))))
         (self._prose if kind < schema.TOOL_KINDS else self._tools).append((number, fold(text)))
         self._chars += len(text)
         if self._chars > _FLUSH_CHARS:
@@ -148,20 +149,21 @@ def pieces(job, adapter, writer):
     if (fresh and source.role in ('agent', 'loose') and not analysis.is_replay(source.chain)
             and not getattr(adapter, 'NAMES_AGENTS', False)):
         fold_.add_agent(source.chain)
-    start, first_doc = job.offset, writer.next
+    start, first_doc, add = job.offset, writer.next, fold_.add
     counted = [0, 0, 0, 0, 0]
     try:
         for events in adapter.read(source, coverage, job.offset, job.line, state):
             for event in events:
-                fold_.add(event)
-                if searchable and event.text or event.kind == TOOL_RESULT:
+                add(event)
+                if searchable and (event.text or event.kind == TOOL_RESULT):
                     kind = document_kind(event)
-                    if kind and searchable:
+                    if kind:
                         writer.add(job.file, event, kind, document_text(adapter, source, event))
             if coverage.offset - start > PIECE_BYTES or len(fold_.facts) > PIECE_FACTS:
                 yield _piece(job, fresh, coverage, counted, state, fold_, (first_doc, writer.next), start, False)
                 fresh, start, first_doc = False, coverage.offset, writer.next
                 fold_ = analysis.FileAnalysis(fold_.profile)
+                add = fold_.add
     except OSError as error:
         yield _failed(job, first_doc, writer, error.strerror or str(error))
         return
@@ -191,7 +193,7 @@ def _mark(job, offset):
 def _piece(job, fresh, coverage, counted, state, fold_, docs, start, last):
     facts = []
     for key, fact in fold_.facts.items():
-        if fact.extra and fact.kind == analysis.TURN:
+        if fact[0] == analysis.TURN and fact.extra:
             fact = fact._replace(extra=str(key_of(fact.extra)))
         facts.append((key_of(key), tuple(fact)))
     damaged = [tuple(d) for d in coverage.damaged[counted[3]:]] + [tuple(d) for d in coverage.drifts[counted[4]:]]

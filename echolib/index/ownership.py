@@ -59,8 +59,7 @@ class Ledger(object):
         return Fact(row[0], row[1], row[2], self._name(row[3]), *row[4:])
 
     def _row(self, key, file, owned, fact):
-        return (key, file, owned, fact.kind, fact.time, fact.side, self._name_id(fact.name), fact.status, fact.input,
-                fact.output, fact.cache_read, fact.cache_write_5m, fact.cache_write_1h, fact.visible, fact.extra)
+        return (key, file, owned) + fact[:3] + (self._name_id(fact[3]),) + fact[4:]
 
     # tallies
 
@@ -80,22 +79,14 @@ class Ledger(object):
     def _count(self, file, fact, sign):
         """What a session's own view counts, owned or not: facts, and messages of its main chain."""
         tally = self._tally(self._session(file))
-        for name in ('w|facts', 'w|messages'):
-            if name == 'w|facts' or fact.kind == analysis.TURN and fact.name or fact.kind == analysis.CALL and not fact.side:
-                value = tally.get(name, 0) + sign
-                if value:
-                    tally[name] = value
-                else:
-                    tally.pop(name, None)
+        _add(tally, 'w|facts', sign)
+        if fact.kind == analysis.TURN and fact.name or fact.kind == analysis.CALL and not fact.side:
+            _add(tally, 'w|messages', sign)
 
     def _own(self, file, fact, sign):
         tally = self._tally(self._session(file))
         apply(tally, fact, sign, self.price)
-        value = tally.get('w|owned', 0) + sign
-        if value:
-            tally['w|owned'] = value
-        else:
-            tally.pop('w|owned', None)
+        _add(tally, 'w|owned', sign)
 
     # files
 
@@ -108,9 +99,9 @@ class Ledger(object):
         if piece.fresh:
             self._drop_facts(file)
         self._drop_segments(file)
-        rows = []
+        rows, make = [], tuple.__new__
         for key, values in piece.facts:
-            fact = Fact(*values)
+            fact = make(Fact, values)
             if not piece.fresh:
                 have = db.execute('select owned, %s from facts where key = ? and file = ?' % _FACT_COLUMNS, (key, file)).fetchone()
                 if have is not None:
@@ -272,6 +263,14 @@ class Ledger(object):
         for session, tally in self.tallies.items():
             self.db.execute('update sessions set tally = ? where id = ?', (_json(tally), session))
         self.tallies.clear()
+
+
+def _add(tally, name, amount):
+    value = tally.get(name, 0) + amount
+    if value:
+        tally[name] = value
+    else:
+        tally.pop(name, None)
 
 
 def _seniority(row):
