@@ -53,7 +53,7 @@ def _any_of(sources):
 _LANGUAGES = {'latin': ('en', 'es', 'de', 'fr', 'pt'), 'ru': ('ru',), 'ja': ('ja',), 'ko': ('ko',), 'zh': ('zh',)}
 _CHARS = (('ru', '[\u0400-\u04ff]'), ('ja', '[\u3040-\u30ff]'), ('ko', '[\uac00-\ud7a3]'), ('zh', '[\u4e00-\u9fff]'))
 _WORD = re.compile(r'\w+')
-_SENTENCE = re.compile('[.!?\n;\u3002\uff1f]')
+_SENTENCE = '[.!?\n;\u3002\uff1f]'
 _SIGNALS = frozenset(SIGNALS)
 # filler, no, refusal (a no by itself or with a mark behind it), polite, case: patterns; scripts: [(group, pattern)]; start,
 # anywhere: {group: pattern with a group a kind}. Compiling them takes longer than reading a prompt: each waits until it is needed.
@@ -123,7 +123,7 @@ def kind_of(text):
                 return found.lastgroup
     for group in groups:
         for found in known.anywhere[group].finditer(text):
-            if not known.case.search(_SENTENCE.split(text[:found.start()])[-1]):
+            if not known.case.search(re.split(_SENTENCE, text[:found.start()])[-1]):
                 return found.lastgroup
     return 'wrong' if refused is not None and polite is None else None
 

@@ -31,7 +31,7 @@ _REFUSED = ("The user doesn't want to", '[Request interrupted by user', 'Permiss
             'Claude requested permissions', 'Interrupted by user', 'User rejected tool use')
 _COLLATERAL = ('Sibling tool call errored', '<tool_use_error>Sibling tool call errored',
                'Cancelled: parallel tool call', '<tool_use_error>Cancelled: parallel tool call')
-_SPILL = re.compile(r'saved to: *([^\n]+)')
+_SPILL = r'saved to: *([^\n]+)'
 # Clients that cut stdout beside a spilled result cut it to 30,000 characters (2.1.50 and later); more is all of it.
 _STDOUT_KEPT = 32000
 _usage = Usage._make
@@ -375,7 +375,7 @@ class Parser(object):
             label = _failure(text, extra, data)
         spill = ''
         if '<persisted-output>' in text[:200]:
-            found = _SPILL.search(text[:2000])
+            found = re.search(_SPILL, text[:2000])
             if found:
                 spill = found.group(1).strip()
         if type(extra) is dict:
