@@ -157,3 +157,18 @@ def test_the_shell_wrapper(home):
     got = subprocess.run([os.path.join(ROOT, 'scripts', 'analyze-session.sh'), home.bad, '--format', 'json'], stdout=subprocess.PIPE, env=dict(
         environment(home.folder), PATH=os.environ['PATH']))
     assert got.returncode == 0 and home.bad.encode() in got.stdout
+
+
+def test_prices_that_cannot_be_read_are_said_once(tmp_path):
+    from echolib.cli import analyze_session, index_builder, sd_recall
+    from helpers import environment
+    from recalling import Recall
+    home = Recall(tmp_path)
+    home.say('s1', 'hello')
+    folder = environment(home.folder)['SESSION_DIGGER_DATA_DIR']
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, 'pricing.json'), 'w', encoding='utf-8') as sheet:
+        sheet.write('{"models": {')
+    for program, words in ((index_builder, ['build']), (sd_recall, ['export', home.sid('s1')]), (analyze_session, [home.sid('s1')]), (sd_recall, ['session-stats', home.sid('s1')])):
+        got = home.run(*words, program=program)
+        assert got.rc == 0 and got.err.count('pricing.json') == 1, (words, got)

@@ -70,7 +70,7 @@ class _Target(object):
         self.short = self.asked.catalog.short_id(self.sid) if self.project else self.sid
         self.chains = set(source.chain for source in self.sources if source.role != 'main')
         self.reading = read(self.agent, self.sources)
-        self.table = pricing.load(paths.data_dir())
+        self.table = self.asked.prices()
 
     def cost(self, fact):
         """-> pico-USD of a call or None."""
@@ -230,14 +230,13 @@ def _sections(data, clean):
 
 
 def _all(args, out):
-    from ..index.build import load_price
     from ..insights import anomalies
     asked = Asked(args, out)
     try:
         clean = Cleaner(args)
         rows = asked.rows()
         newest = rows[:args.limit] if args.limit else rows
-        found = [one for one, _, _ in anomalies.surveys(asked.catalog, newest, asked.since, asked.until, load_price(asked.view.store.folder))]
+        found = [one for one, _, _ in anomalies.surveys(asked.catalog, newest, asked.since, asked.until, asked.prices().cost)]
         found.sort(key=lambda one: (-anomalies.trouble(one), -(one.row.modified or 0), one.row.sid))
         data = [_summary(one, clean) for one in found]
         if args.format == 'json':

@@ -134,9 +134,8 @@ def _whole(session):
 def _numbers(session):
     """-> (shared keys of the whole transcript, names of its models)."""
     from .. import analysis
-    from ..index.build import load_price
     from ..index.catalog import session_keys
-    tally = session.asked.catalog.whole_tally(session.row, load_price(session.asked.view.store.folder))
+    tally = session.asked.catalog.whole_tally(session.row, session.asked.prices().cost)
     return session_keys(session.row, tally), list(analysis.models_of(tally))
 
 

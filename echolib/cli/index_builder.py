@@ -32,6 +32,7 @@ def build():
 
 def _build(args, out):
     from ..index import build as builder
+    from ..pricing import load
     store = _store(out)
     try:
         if args.no_wait and not store.lock():
@@ -53,6 +54,9 @@ def _build(args, out):
                 out.note('cannot read %s: %s' % (text_path(path), why))
         for path, why in result.errors[:10]:
             out.note('cannot read %s: %s' % (text_path(path), why))
+        problem = load(store.folder).problem
+        if problem:
+            out.note(problem)
         data = {'total': result.total, 'indexed': result.indexed, 'skipped': result.skipped, 'deleted': result.deleted,
                 'gone': result.gone, 'errors': len(result.errors), 'seconds': round(result.seconds, 3)}
         if args.format == 'json':

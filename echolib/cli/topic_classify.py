@@ -170,11 +170,10 @@ def _sessions(args, out, asked, rows, found):
 
 
 def _overview(args, out, asked, rows, found, topics, path):
-    from ..index.build import load_price
     from ..index import sums as summing
     clean = Cleaner(args)
     of = dict((row.id, found[row.id].best or UNCLASSIFIED) for row in rows)
-    by_topic = summing.sums(asked.catalog, asked.which, lambda part: of.get(part.id), price=load_price(asked.view.store.folder))
+    by_topic = summing.sums(asked.catalog, asked.which, lambda part: of.get(part.id), price=asked.prices().cost)
     sums = dict((name, by_topic[name].figures()) for name in sorted(by_topic))
     also = {}
     for row in rows:
