@@ -7,7 +7,8 @@ import pytest
 import make
 from echolib.index import build, rollup
 from helpers import shared
-from homes import Home
+from homes import Home, totals
+from small import OTHER, answer, text, user, write
 
 STEPS = (1, 2, 3, 7)
 
@@ -196,3 +197,18 @@ def test_a_row_that_was_missing_is_looked_for_in_new_documents_alone(home, monke
     monkeypatch.setattr(rollup, 'resolve_summaries', counting)
     home.build()
     assert looked == [(set(), [1])]
+
+
+@pytest.mark.parametrize('version', ['1.0.60', '2.1.112'])
+def test_prompt_copied_before_its_answer_counts_once(home, version):
+    """A copy that keeps the ids ends with a prompt; what comes next in it answers another one. Versions that rename copies too."""
+    def rows(*records):
+        return [dict(record, version=version) for record in records]
+    shared_rows = rows(user('first', 1, 1), answer([text('one')], 2, 2, 'msg_1'), user('second', 3, 3))
+    write(home.folder, shared_rows + rows(answer([text('two')], 4, 4, 'msg_2')))
+    write(home.folder, [dict(record, sessionId=OTHER) for record in shared_rows
+                        + rows(user('instead', 5, 5), answer([text('three')], 6, 6, 'msg_3'))], OTHER)
+    home.build()
+    state = home.state()
+    assert totals(state)['user_prompts'] == 3
+    assert state == rebuilt(home)

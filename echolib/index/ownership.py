@@ -241,18 +241,22 @@ class Ledger(object):
                     self.recheck.add(row[0])
 
     def _inherited_prompts(self):
-        # A copied prompt with a new id belongs to the file that owns the response after it.
+        # A copied prompt with a new id belongs to the file that owns the response after it; one with its own id to the owner
+        # of that, whatever came after it in the copy.
         for file in sorted(self.recheck):
             for row in self.db.execute(
                     "select key, owned, %s from facts where file = ? and kind = ? and extra != ''" % _FACT_COLUMNS,
                     (file, analysis.TURN)).fetchall():
                 fact = self.fact(row[2:])
                 owners = self.db.execute('select file from facts where key = ? and owned = 1', (int(fact.extra),)).fetchone()
-                wanted = 0 if owners is not None and owners[0] != file else 1
+                wanted = 0 if owners is not None and owners[0] != file or not row[1] and self._is_owned(row[0]) else 1
                 if row[1] != wanted:
                     self._own(file, fact, 1 if wanted else -1)
                     self.db.execute('update facts set owned = ? where key = ? and file = ?', (wanted, row[0], file))
         self.recheck.clear()
+
+    def _is_owned(self, key):
+        return self.db.execute('select 1 from facts where key = ? and owned = 1', (key,)).fetchone() is not None
 
     def changed_sessions(self):
         """-> ids of the sessions whose tally was touched since the last store()."""
