@@ -377,3 +377,21 @@ def test_a_conversation_by_itself_stays_whole(name, tmp_path):
         pieces.append(len(segments.read('claude', lookup.session_at(
             os.path.join(recall.folder, '.claude', 'projects', '-home-dev-app', sid + '.jsonl')).sources)))
     assert sum(count > 1 for count in pieces) <= 0.1 * len(pieces), pieces
+
+
+class Counted(dict):
+    """A bag that counts how often it is gone through."""
+
+    asked = 0
+
+    def items(self):
+        Counted.asked += 1
+        return dict.items(self)
+
+
+@pytest.mark.parametrize('words', ['none', 'another each time'])
+def test_work_grows_with_the_turns(words, monkeypatch):
+    monkeypatch.setattr(Counted, 'asked', 0)
+    bags = [Counted({} if words == 'none' else {'w%d' % i: 0.001}) for i in range(2000)]
+    assert segmentation._best(bags, [0.0] * len(bags), 1000.0, 100.0) == []
+    assert Counted.asked < len(bags) * (2 if words == 'none' else 210)

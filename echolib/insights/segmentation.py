@@ -24,6 +24,8 @@ _SAYABLE = 60.0
 # always cuts, a third less for each halving).
 _COMPACTION, _GREETING, _HALVING = 0.5, 0.5, 0.33
 _ALWAYS = 1e9
+# So many beginnings of a segment are held against each other, twice.
+_BEGINNINGS = 100
 
 
 def cuts(bags, gaps, compacted, greeted, min_gap=MIN_GAP, most=MAX_TOPICS):
@@ -149,7 +151,13 @@ def _best(bags, help_, price, size):
     for end, bag in enumerate(bags):
         # Where a cut is certain it is free: nothing competes with it.
         asked = 0.0 if not end or help_[end] >= _ALWAYS else price * (1 - help_[end])
-        starts.append([end, {}, 0.0, 0.0, cheapest[end] + asked])
+        here = cheapest[end] + asked
+        if starts and not starts[-1][1]:
+            # Nothing was said since: of two beginnings of the same segment the cheaper one is enough.
+            if here < starts[-1][4]:
+                starts[-1] = [end, {}, 0.0, 0.0, here]
+        else:
+            starts.append([end, {}, 0.0, 0.0, here])
         low, source, costs = None, 0, []
         for start in starts:
             words, amount, spared = start[1:4]
@@ -170,7 +178,12 @@ def _best(bags, help_, price, size):
         cheapest.append(low)
         came_from.append(source)
         # A beginning that is two cuts behind does not catch up; neither does one before a place that always cuts.
-        starts = [start for start, cost in zip(starts, costs) if cost < low + 2 * price]
+        going = [(cost, start) for start, cost in zip(starts, costs) if cost < low + 2 * price]
+        if len(going) > 2 * _BEGINNINGS:
+            # Some thirty are usual; where turn after turn says the same in other words, the newest and the cheapest go on.
+            bar = sorted(cost for cost, _ in going)[_BEGINNINGS]
+            going = [one for one in going[:-_BEGINNINGS] if one[0] < bar] + going[-_BEGINNINGS:]
+        starts = [start for _, start in going]
         if end + 1 < len(bags) and help_[end + 1] >= _ALWAYS:
             starts = []
     out, place = [], len(bags)
