@@ -525,3 +525,9 @@ def test_two_builders_and_eight_searchers(machine):
     assert machine.stats() == machine.right
     left = [name for name in os.listdir(machine.data) if name.startswith(('rebuild-', 'new-'))]
     assert left == []
+
+
+def test_what_is_said_beside_an_answer_is_one_line(capsys):
+    from echolib.cli.run import Output
+    Output().note('cannot read x: malformed (index_\n) orphan')
+    assert capsys.readouterr().err == 'session-digger: cannot read x: malformed (index_ ) orphan\n'

@@ -66,11 +66,11 @@ class Output(object):
         return neutralise(line)
 
     def note(self, text):
-        """Say something beside the answer, once."""
+        """Say something beside the answer, once: one line, whatever another program's error holds."""
         if text not in self._notes:
             self._notes.append(text)
             from ..base.text import neutralise
-            _write(sys.stderr, 'session-digger: %s\n' % neutralise(self.fit(text)))
+            _write(sys.stderr, 'session-digger: %s\n' % neutralise(self.fit(' '.join(text.split('\n')))))
 
     def flush(self):
         """Hand what was written to stdout."""
