@@ -7,7 +7,7 @@ import re
 from collections import namedtuple
 
 from .analysis_versions import CORRECTIONS as VERSION
-from .corrections_markers import ANYWHERE, FILLERS, HYPOTHETICAL, KINDS, NO, POLITE, SIGNALS, START
+from .corrections_markers import ANYWHERE, ENGLISH_SIGNALS, FILLERS, HYPOTHETICAL, KINDS, NO, POLITE, SIGNALS, START
 
 __all__ = ('KINDS', 'VERSION', 'code', 'kind_of', 'opening')
 
@@ -49,12 +49,12 @@ def _any_of(sources):
     return '(?:%s)' % '|'.join(source.translate(_SIMPLE) for source in sources)
 
 
-# Languages are tried by script; Latin ones always, as English stands among all others.
-_LANGUAGES = {'latin': ('en', 'es', 'de', 'fr', 'pt'), 'ru': ('ru',), 'ja': ('ja',), 'ko': ('ko',), 'zh': ('zh',)}
+# Languages are tried by script; Latin ones always, as English stands among all others, which wait for a word of theirs.
+_LANGUAGES = {'latin': ('en', 'es', 'de', 'fr', 'pt'), 'en': ('en',), 'ru': ('ru',), 'ja': ('ja',), 'ko': ('ko',), 'zh': ('zh',)}
 _CHARS = (('ru', '[\u0400-\u04ff]'), ('ja', '[\u3040-\u30ff]'), ('ko', '[\uac00-\ud7a3]'), ('zh', '[\u4e00-\u9fff]'))
 _WORD = re.compile(r'\w+')
 _SENTENCE = '[.!?\n;\u3002\uff1f]'
-_SIGNALS = frozenset(SIGNALS)
+_SIGNALS, _ENGLISH = frozenset(SIGNALS), frozenset(ENGLISH_SIGNALS)
 # filler, no, refusal (a no by itself or with a mark behind it), polite, case: patterns; scripts: [(group, pattern)]; start,
 # anywhere: {group: pattern with a group a kind}. Compiling them takes longer than reading a prompt: each waits until it is needed.
 _Patterns = namedtuple('_Patterns', 'filler no refusal polite case scripts start anywhere')
@@ -90,7 +90,17 @@ def _groups(text, scripts):
     found = [] if _is_plain(text) else [name for name, pattern in scripts if pattern.search(text)]
     # Japanese is written with Chinese characters too.
     found = [name for name in found if name != 'zh' or 'ja' not in found]
-    return found if _SIGNALS.isdisjoint(_WORD.findall(text)) else found + ['latin']
+    words = _WORD.findall(text)
+    if not _SIGNALS.isdisjoint(words):
+        found.append('latin')
+    elif not _ENGLISH.isdisjoint(words):
+        found.append('en')
+    return found
+
+
+def _silent(text):
+    words = _WORD.findall(text)
+    return _SIGNALS.isdisjoint(words) and _ENGLISH.isdisjoint(words)
 
 
 def kind_of(text):
@@ -100,7 +110,7 @@ def kind_of(text):
     not work; 'stop': the agent is to leave something be; 'wrong': any other no.
     """
     text = opening(text)
-    if not text or _is_plain(text) and _SIGNALS.isdisjoint(_WORD.findall(text)):
+    if not text or _is_plain(text) and _silent(text):
         return None
     known = _patterns()
     at = 0

@@ -330,24 +330,28 @@ ANYWHERE = {
     },
 }
 
-# One of these words stands in every marker of the languages in Latin letters: without one there is nothing to look for.
+# One of these words stands in every marker of the languages in Latin letters: without one there is nothing to look for. The
+# first ones stand in English markers alone.
+ENGLISH_SIGNALS = (
+    'actually', 'again', 'already', 'asked', 'back', 'breaks', 'broke', 'broken', 'crash', 'crashed', 'crashes', 'did', 'didn',
+    'discard', 'doesn', 'don', 'explained', 'fail', 'failed', 'fails', 'forgot', 'ignored', 'isn', 'leave', 'mean', 'meant',
+    'mentioned', 'misread', 'missed', 'misunderstand', 'misunderstood', 'nah', 'never', 'nope', 'not', 'overwrote', 'redo',
+    'restore', 'rollback', 'said', 'same', 'scratch', 'skipped', 'still', 'times', 'told', 'undo', 'wasn', 'won', 'wrong', 'wrote')
 SIGNALS = (
-    'actually', 'adicionar', 'again', 'ainda', 'already', 'alto', 'ancien', 'annule', 'annuler', 'annulez', 'arrete', 'arretez', 'asked',
-    'attendez', 'attends', 'auf', 'aufhoren', 'aun', 'back', 'basta', 'bau', 'breaks', 'broke', 'broken', 'calma', 'chega', 'comme',
-    'continua', 'continuam', 'crash', 'crashed', 'crashes', 'criar', 'decir', 'defais', 'deja', 'desfaca', 'desfaz', 'desfazer', 'deshacer',
-    'deshaz', 'deshazlo', 'detente', 'dicho', 'did', 'didn', 'dije', 'discard', 'disse', 'doesn', 'don', 'dreh', 'en', 'encore', 'erneut',
-    'errado', 'espera', 'espere', 'est', 'esta', 'estaba', 'estas', 'etat', 'eu', 'explained', 'fail', 'failed', 'fails', 'falei', 'falsch',
-    'falsche', 'faux', 'fazer', 'fehler', 'fehlermeldung', 'fois', 'forgot', 'gemeint', 'haben', 'halt', 'hast', 'hat', 'ich', 'ignored',
-    'incorrect', 'incorrecto', 'isn', 'isso', 'ja', 'je', 'laisse', 'lass', 'leave', 'mach', 'mache', 'mal', 'malinterpreta',
-    'malinterpretado', 'malinterpretas', 'malinterpretaste', 'mean', 'meant', 'meme', 'mencione', 'mentioned', 'mesmo', 'mexer', 'mismo',
-    'misread', 'missed', 'missverstanden', 'misunderstand', 'misunderstood', 'mudar', 'nah', 'nao', 'ne', 'nee', 'nein', 'never', 'nicht',
-    'nimm', 'no', 'noch', 'nochmal', 'nochmals', 'non', 'nope', 'not', 'nouveau', 'novamente', 'novo', 'nuevo', 'olvidado', 'olvidaste',
-    'overwrote', 'para', 'pare', 'pas', 'pedi', 'problem', 'put', 'quis', 'quita', 'recommence', 'redo', 'reessay', 'reessaye', 'reessayer',
-    'reessayez', 'refais', 'referia', 'refero', 'refiro', 'remet', 'remets', 'restaura', 'restaure', 'restore', 'retablis', 'revert',
-    'reverta', 'reverte', 'reverter', 'revertiere', 'revertieren', 'revertir', 'revierte', 'reviertelo', 'rien', 'rollback', 'ruckgangig',
-    'rueckgaengig', 'said', 'same', 'scratch', 'setz', 'setze', 'sigue', 'siguen', 'skipped', 'stell', 'stelle', 'still', 'stop', 'stopp',
-    'te', 'times', 'todavia', 'told', 'toujours', 'tu', 'undo', 've', 'veces', 'versao', 'version', 'vez', 'vezes', 'voce', 'volta',
-    'voltar', 'volte', 'vous', 'vuelve', 'warte', 'wasn', 'weiterhin', 'wie', 'won', 'wrong', 'wrote', 'ya', 'zuruck')
+    'adicionar', 'ainda', 'alto', 'ancien', 'annule', 'annuler', 'annulez', 'arrete', 'arretez', 'attendez', 'attends', 'auf',
+    'aufhoren', 'aun', 'basta', 'bau', 'calma', 'chega', 'comme', 'continua', 'continuam', 'criar', 'decir', 'defais', 'deja',
+    'desfaca', 'desfaz', 'desfazer', 'deshacer', 'deshaz', 'deshazlo', 'detente', 'dicho', 'dije', 'disse', 'dreh', 'en',
+    'encore', 'erneut', 'errado', 'espera', 'espere', 'est', 'esta', 'estaba', 'estas', 'etat', 'eu', 'falei', 'falsch',
+    'falsche', 'faux', 'fazer', 'fehler', 'fehlermeldung', 'fois', 'gemeint', 'haben', 'halt', 'hast', 'hat', 'ich', 'incorrect',
+    'incorrecto', 'isso', 'ja', 'je', 'laisse', 'lass', 'mach', 'mache', 'mal', 'malinterpreta', 'malinterpretado',
+    'malinterpretas', 'malinterpretaste', 'meme', 'mencione', 'mesmo', 'mexer', 'mismo', 'missverstanden', 'mudar', 'nao', 'ne',
+    'nee', 'nein', 'nicht', 'nimm', 'no', 'noch', 'nochmal', 'nochmals', 'non', 'nouveau', 'novamente', 'novo', 'nuevo',
+    'olvidado', 'olvidaste', 'para', 'pare', 'pas', 'pedi', 'problem', 'put', 'quis', 'quita', 'recommence', 'reessay',
+    'reessaye', 'reessayer', 'reessayez', 'refais', 'referia', 'refero', 'refiro', 'remet', 'remets', 'restaura', 'restaure',
+    'retablis', 'revert', 'reverta', 'reverte', 'reverter', 'revertiere', 'revertieren', 'revertir', 'revierte', 'reviertelo',
+    'rien', 'ruckgangig', 'rueckgaengig', 'setz', 'setze', 'sigue', 'siguen', 'stell', 'stelle', 'stop', 'stopp', 'te', 'todavia',
+    'toujours', 'tu', 've', 'veces', 'versao', 'version', 'vez', 'vezes', 'voce', 'volta', 'voltar', 'volte', 'vous', 'vuelve',
+    'warte', 'weiterhin', 'wie', 'ya', 'zuruck')
 
 # Words that make what follows in the same sentence a case to be handled, not a report.
 HYPOTHETICAL = (

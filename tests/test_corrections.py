@@ -6,7 +6,7 @@ import re
 import pytest
 
 from echolib import corrections
-from echolib.corrections_markers import ANYWHERE, FILLERS, HYPOTHETICAL, NO, POLITE, SIGNALS, START
+from echolib.corrections_markers import ANYWHERE, ENGLISH_SIGNALS, FILLERS, HYPOTHETICAL, NO, POLITE, SIGNALS, START
 
 try:
     from re._parser import parse
@@ -230,8 +230,17 @@ def test_every_marker_can_be_reached(language):
     assert lost == []
 
 
+@pytest.mark.parametrize('language', ['es', 'de', 'fr', 'pt'])
+def test_other_languages_have_words_of_their_own(language):
+    chance = random.Random(language)
+    for kind in corrections.KINDS:
+        for source in START[language].get(kind, ()) + ANYWHERE[language].get(kind, ()):
+            parsed = parse(source)
+            assert all(set(re.findall(r'\w+', sample(parsed, chance).lower())) & set(SIGNALS) for _ in range(25)), source
+
+
 def test_a_changed_list_needs_a_new_version():
     """Verdicts are stored: raise the version (analysis_versions) together with any change of the markers, then write both here."""
     text = repr([(name, table[name].get(kind)) for table in (START, ANYWHERE) for name in sorted(table) for kind in corrections.KINDS]
-                + [FILLERS, NO, POLITE, SIGNALS, HYPOTHETICAL, corrections.WINDOW])
+                + [FILLERS, NO, POLITE, tuple(sorted(SIGNALS + ENGLISH_SIGNALS)), HYPOTHETICAL, corrections.WINDOW])
     assert (corrections.VERSION, hashlib.sha256(text.encode('utf-8')).hexdigest()[:16]) == (1, '10305e787ad62afa')
