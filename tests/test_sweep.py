@@ -183,6 +183,18 @@ def test_another_writer_keeps_nothing_from_being_answered(home):
     db.close()
 
 
+def test_index_that_cannot_be_written_is_answered_from(home):
+    asked()
+    one = store.Store(home.data)
+    one.open()
+    one.db.execute("delete from meta where key = 'seen'")
+    look = sweep.look(one.db)
+    one.db.execute('pragma query_only = 1')
+    sweep.remember(one, look)
+    assert sweep._stored(one.db, 'seen') is None and not one.db.in_transaction
+    one.close()
+
+
 def test_files_are_read_where_no_index_can_be_and_they_are_many(home, monkeypatch):
     monkeypatch.setenv('SESSION_DIGGER_DATA_DIR', os.path.join(files_of(home)[0], 'none'))
     monkeypatch.setattr(build, 'PARALLEL_BYTES', 100)

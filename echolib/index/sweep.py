@@ -5,6 +5,7 @@ after a whole look, only folders and the files that changed last are looked at.
 """
 import marshal
 import os
+import sqlite3
 import time
 from collections import namedtuple
 
@@ -75,18 +76,29 @@ def due(seen):
 
 
 def keep(db, seen):
-    """Keep a look that the index has taken in; the caller is the one writer, outside of a transaction."""
-    db.execute('begin immediate')
-    if seen.kept is None:
-        if not seen.same:
-            db.execute("insert or replace into meta values ('seen', ?)", (_mark(seen.roots, seen.files, seen.problems),))
-        swept = _swept(seen) if _count(seen) > PARTIAL else None
-    else:
+    """Keep a look that the index has taken in; the caller is the one writer, outside of a transaction. Where nothing can be
+    written, the next look is told the long way."""
+    try:
+        db.execute('begin immediate')
+        for key, value in _worth(seen):
+            db.execute('insert or replace into meta values (?, ?)', (key, value))
+        db.execute('commit')
+    except sqlite3.OperationalError:
+        if db.in_transaction:
+            db.execute('rollback')
+
+
+def _worth(seen):
+    """Yield (key, value) of what is kept of a look."""
+    if seen.kept is not None:
         swept = dict(seen.kept, latest=[[number, _again(seen, number, row)] for number, row in seen.kept['latest']])
+    else:
+        if not seen.same:
+            yield 'seen', _mark(seen.roots, seen.files, seen.problems)
+        swept = _swept(seen) if _count(seen) > PARTIAL else None
     if swept is not None:
         import json
-        db.execute("insert or replace into meta values ('swept', ?)", (json.dumps(swept),))
-    db.execute('commit')
+        yield 'swept', json.dumps(swept)
 
 
 def _count(seen):
