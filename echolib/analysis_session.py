@@ -82,11 +82,16 @@ def read(agent, sources):
         declared = adapter.agent_type(source) if source.role != 'main' and hasattr(adapter, 'agent_type') else ''
         if declared:
             out.types[source.chain] = declared
+        if not facts:
+            facts = one.facts
+            continue
         for key, fact in one.facts.items():
             have = facts.get(key)
             facts[key] = fact if have is None else analysis.first_of(have, fact)
-    ordered = sorted(facts.items(), key=lambda item: analysis_work.order(item[1]))
-    out.keys, out.facts = [key for key, _ in ordered], [fact for _, fact in ordered]
+    # A long session has 100,000s of facts: no second table of them, no pair for each.
+    one = None
+    out.keys = sorted(facts, key=lambda key: analysis_work.order(facts[key]))
+    out.facts = [facts[key] for key in out.keys]
     _name_types(out, spawned)
     return out
 

@@ -72,6 +72,17 @@ def test_session_stats(home):
     assert 'trouble' not in quiet and 'retry' not in quiet
 
 
+def test_turns_are_printed_one_by_one_only_so_far(home, monkeypatch):
+    from echolib.cli import session_stats
+    whole = home.run('session-stats', home.bad, '--format', 'json').json()
+    depths = whole['turn_depths']
+    assert len(depths) == 4 and whole['turn_depths_left_out'] == 0
+    assert whole['turn_depth'] == {'mean': sum(depths) / 4.0, 'most': max(depths)}
+    monkeypatch.setattr(session_stats, '_DEPTHS', 3)
+    cut = home.run('session-stats', home.bad, '--format', 'json').json()
+    assert (cut['turn_depths'], cut['turn_depths_left_out'], cut['turn_depth']) == (depths[:3], 1, whole['turn_depth'])
+
+
 def test_one_session_analysed(home):
     data = json_of(home, analyze_session, home.bad)
     assert [(one['kind'], lines([one['ref']], home.bad)) for one in data['corrections']] == [('wrong', [12]), ('broken', [37]), ('stop', [38])]

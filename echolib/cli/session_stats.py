@@ -16,6 +16,8 @@ from .session import Session, adapter_of, command, segment_json
 _MODELS, _WORDS = 12, 6
 # Topics that detail lists.
 _TOPICS = 12
+# Turns whose depth is printed one by one.
+_DEPTHS = 200
 # Ends of a call that need no word.
 _USUAL = frozenset(('end_turn', 'tool_use', 'stop', 'toolUse', 'tool-calls', 'STOP'))
 
@@ -88,6 +90,9 @@ def working(session, numbers):
     def runs(some):
         return [{'tool': clean(run.tool), 'command': clean(run.word), 'calls': len(run.places), 'refs': refs(run.places[:5])} for run in some[:20]]
 
+    depths = found['turn_depths']
+    found['turn_depths'], found['turn_depths_left_out'] = depths[:_DEPTHS], max(0, len(depths) - _DEPTHS)
+    found['turn_depth'] = {'mean': sum(depths) / float(len(depths)), 'most': max(depths)} if depths else None
     for name in ('skills', 'subagent_types', 'commands', 'files', 'permission_modes', 'stop_reasons'):
         found[name] = dict((clean(key), value) for key, value in sorted(found[name].items()))
     for name in ('branches', 'versions'):
@@ -176,8 +181,8 @@ def _work_lines(data, clean):
     head = 'active %s, idle %s' % (clock.human_duration(data['active_ms']), clock.human_duration(data['idle_ms']))
     if data['first_prompt_tokens'] is not None:
         head += '; first call sent %s tokens' % compact(data['first_prompt_tokens'])
-    if data['turn_depths']:
-        head += '; calls a turn: %.1f, at most %d' % (sum(data['turn_depths']) / float(len(data['turn_depths'])), max(data['turn_depths']))
+    if data['turn_depth']:
+        head += '; calls a turn: %.1f, at most %d' % (data['turn_depth']['mean'], data['turn_depth']['most'])
     lines.append(head)
     trouble = ['%d %s' % (data[key], word) for key, word in (
         ('correction_turns', 'corrections'), ('interruption_turns', 'interrupted turns'), ('retries', 'API retries'),
