@@ -235,17 +235,12 @@ class Catalog(object):
         sql = ('select files.session, facts.kind, facts.time, facts.side, facts.name, facts.status, facts.input, facts.output,'
                ' facts.cache_read, facts.cache_write_5m, facts.cache_write_1h, facts.visible, facts.extra, facts.key, facts.file'
                ' from files join facts on facts.file = files.id where 1')
-        values = []
         if owned:
             sql += ' and facts.owned = 1'
         if kinds:
             sql += ' and facts.kind in (%s)' % ','.join('%d' % kind for kind in kinds)
-        if since is not None:
-            sql += ' and facts.time >= ?'
-            values.append(since)
-        if until is not None:
-            sql += ' and facts.time < ?'
-            values.append(until)
+        dated, values = between('facts.time', since, until)
+        sql += dated
         if sessions is not None and len(sessions) <= 500:
             sql += ' and files.session in (%s)' % ','.join('%d' % s for s in sorted(sessions))
         for row in self.db.execute(sql, values):
@@ -287,6 +282,12 @@ class Catalog(object):
         return [(paths.restored(p), e) for p, e in self.db.execute('select path, error from files where error is not null')]
 
 
+def between(column, since, until):
+    """-> (SQL that begins with ' and ', '' for none; its values) of a time in [since, until), None for no bound."""
+    bounds = [(sign, bound) for sign, bound in (('>=', since), ('<', until)) if bound is not None]
+    return ''.join(' and %s %s ?' % (column, sign) for sign, _ in bounds), [bound for _, bound in bounds]
+
+
 def _tomorrow(now):
     """-> ms from which on a session counts as dated after this clock."""
     return now + 86400000
@@ -312,11 +313,8 @@ def _chosen(which, ledgers=False):
         values.append(paths.storable(which.project.rstrip('/\\')))
     if which.since is not None or which.until is not None:
         # Something of it is dated there, or nothing of it is dated at all.
-        dated = ''
-        for bound, sign in ((which.since, '>='), (which.until, '<')):
-            if bound is not None:
-                dated += ' and facts.time %s ?' % sign
-                values.append(bound)
+        dated, bounds = between('facts.time', which.since, which.until)
+        values += bounds
         sql += (" and (exists (select 1 from files cross join facts on facts.file = files.id where files.session = sessions.id%s)"
                 " or tally is null or tally in ('', '{}'))" % dated)
     return sql, values

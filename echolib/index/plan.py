@@ -11,7 +11,7 @@ from . import sweep
 # that now belong to another session, or otherwise to theirs; gone: known rows to forget; purged: True when a transcript was deleted by its user; found: files seen; problems: folders that
 # cannot be listed, as (path, reason); known: number of files in the index.
 # archives: {archive folder: live root}; look: the sweep.Look it was made from.
-Plan = namedtuple('Plan', 'new grown reset gone purged found problems known roots archives moved look')
+Plan = namedtuple('Plan', 'new grown reset gone purged found problems known archives moved look')
 
 Known = namedtuple('Known', 'id root path size mtime_ns offset open_end check_sum sid role shard chain')
 
@@ -33,13 +33,12 @@ def make(db, agent=None, environ=os.environ, folder=None, whole=False, look=None
     nothing else has changed (only we write there).  look: a sweep.Look made just now.
     """
     look = look or sweep.look(db, agent, environ)
-    new, changed, moved, problems = [], [], [], list(look.problems)
+    new, changed, moved, problems = [], [], [], look.problems
     known = _known(db, look)
     root_ids = dict(((a, paths.restored(p)), i) for i, a, p in db.execute('select id, agent, path from roots'))
     left = dict(known)
-    all_roots = look.roots
     for place, rows in look.files.items():
-        adapter, root = all_roots[place]
+        adapter, root = look.roots[place]
         number, by_head = root_ids.get((adapter.NAME, root)), getattr(adapter, 'PLACED_BY_HEAD', False)
         for path, size, mtime, role, chain, session, group in rows:
             if (size | mtime) >> 62 not in (0, -1):
@@ -56,11 +55,12 @@ def make(db, agent=None, environ=os.environ, folder=None, whole=False, look=None
     kept, archives = set(), {}
     packed = os.path.join(folder or '', 'archive', '')
     gone_before = dict((path, left.pop(path)) for path in [p for p in left if p.startswith(packed)]) if folder is not None and left else {}
-    if folder is not None and (whole or new or left) and os.path.isdir(packed):
+    if folder is not None and look.kept is None and (whole or new or left) and os.path.isdir(packed):
         left.update(gone_before)
         from . import archive
-        archives = dict((where, root) for _, root, where in archive.roots(folder, all_roots))
-        kept = _archived(archive.roots(folder, all_roots), agent, known, left, new, changed, problems)
+        places = list(archive.roots(folder, look.roots))
+        archives = dict((where, root) for _, root, where in places)
+        kept = _archived(places, agent, known, left, new, changed, problems)
     rows = known_rows(db, [item[4] for item in changed + moved])
     changed, moved = ([item[:4] + (rows[item[4]],) for item in items] for items in (changed, moved))
     grown, reset = [], []
@@ -68,8 +68,8 @@ def make(db, agent=None, environ=os.environ, folder=None, whole=False, look=None
         (grown if item[0].GROWS and continues(item[3], item[4]) else reset).append(item)
     gone, purged = [], False
     if left:
-        live = set(root_ids.get((adapter.NAME, root)) for adapter, root in all_roots)
-        looked = set(root_ids.get((adapter.NAME, root)) for adapter, root in all_roots if agent in (None, adapter.NAME))
+        live = set(root_ids.get((adapter.NAME, root)) for adapter, root in look.roots)
+        looked = set(root_ids.get((adapter.NAME, root)) for adapter, root in look.roots if agent in (None, adapter.NAME))
         archived = set(i for i, in db.execute('select id from roots where archive = 1'))
         unlisted = tuple(os.path.join(path, '') for path, _ in problems)
         for row in known_rows(db, [row[1] for row in left.values()]).values():
@@ -82,7 +82,7 @@ def make(db, agent=None, environ=os.environ, folder=None, whole=False, look=None
             elif row.root in looked and not row.path.startswith(unlisted):
                 gone.append(row)
                 purged = purged or row.path not in kept
-    return Plan(new, grown, reset, gone, purged, len(known) - len(left) + len(new), problems, len(known), all_roots, archives, moved, look)
+    return Plan(new, grown, reset, gone, purged, len(known) - len(left) + len(new), problems, len(known), archives, moved, look)
 
 
 def _known(db, look):

@@ -10,6 +10,7 @@ from math import log
 from ..base.fold import is_ascii, tokens
 from . import matching, placement, schema
 from .placement import Placement, pieces_in
+from .catalog import between
 from .seniority import age
 from .query import alternatives_expression, as_question, with_forms
 
@@ -78,6 +79,14 @@ def _rows(db, statement, values, few):
             return
     for row in db.execute(statement + ' limit -1 offset %d' % at, values):
         yield row
+
+
+def _rows_of(db, ask, ids):
+    """Yield the rows of a statement that takes a list of ids, however many there are."""
+    ids = sorted(ids)
+    for at in range(0, len(ids), 500):
+        for row in db.execute(ask % ','.join('%d' % one for one in ids[at:at + 500])):
+            yield row
 
 
 def _by_rarity(found, options):
@@ -352,10 +361,7 @@ class Searcher(object):
             for (_, shard), ids in docs.items():
                 for _, session, low, high in pieces_in(self.placement.spread(shard, ids), 'sessions', wanted):
                     counts[session][i] += high - low
-        sizes, numbers = {}, sorted(wanted - {None})
-        for at in range(0, len(numbers), 500):
-            sizes.update(self.db.execute('select id, msg_count from sessions where readable = 1 and id in (%s)' % ','.join(
-                '%d' % number for number in numbers[at:at + 500])))
+        sizes = dict(_rows_of(self.db, 'select id, msg_count from sessions where readable = 1 and id in (%s)', wanted - {None}))
         return dict((session, ranking.SESSION * question.score_session(count, sizes.get(session) or 1, average)) for session, count in counts.items())
 
     def _question_row(self, query, doc, row, own, question, shares, options):
@@ -451,17 +457,13 @@ class Searcher(object):
         return file not in self.history and session not in self.copied and (options.sessions is None or session in options.sessions)
 
     def _filter(self, table, options):
-        where, values = '', []
+        where = ''
         if options.kinds is not None:
             where += ' and d.kind in (%s)' % ','.join('%d' % k for k in sorted(options.kinds))
         elif table == TOOLS and not options.injected:
             where += ' and d.kind < %d' % schema.INJECTED_DOC
-        if options.since is not None:
-            where += ' and d.time >= ?'
-            values.append(options.since)
-        if options.until is not None:
-            where += ' and d.time < ?'
-            values.append(options.until)
+        dated, values = between('d.time', options.since, options.until)
+        where += dated
         for file, line in options.hide.items():
             where += ' and not (d.file = ? and d.line >= ?)'
             values.extend((file, line))
@@ -530,12 +532,8 @@ class Searcher(object):
                 self._rows[shard, row[0]] = row[1:]
 
     def _columns(self, shard, numbers, columns):
-        """Yield columns of those documents that are there."""
-        numbers = sorted(numbers)
-        for at in range(0, len(numbers), 500):
-            for row in self.shards[shard][1].execute('select %s from docs where id in (%s)' % (
-                    columns, ','.join('%d' % number for number in numbers[at:at + 500]))):
-                yield row
+        """-> iterator of columns of those documents that are there."""
+        return _rows_of(self.shards[shard][1], 'select %s from docs where id in (%%s)' % columns, numbers)
 
     def _file(self, shard, number):
         return self.placement.file(shard, number)
