@@ -11,6 +11,7 @@ from collections import namedtuple
 from json import JSONDecoder
 
 from .base.files import open_regular
+from .base.shapes import shape
 
 # Errors kept one by one; beyond that they are only counted.
 MAX_ERRORS = 200
@@ -18,7 +19,7 @@ _BLOCK = 1 << 18
 ZEROS = 'zero bytes'
 _BOM = b'\xef\xbb\xbf'
 
-Damage = namedtuple('Damage', 'line reason')  # line number (from 1), what is wrong with it
+Damage = shape('Damage', 'line reason')  # line number (from 1), what is wrong with it
 
 
 class Record(namedtuple('Record', 'data line offset length')):
@@ -100,7 +101,7 @@ else:
     _decoder = JSONDecoder(parse_int=_bounded_int)
 _scan = _decoder.scan_once
 _WHITE = ' \t\r\n'
-_BETWEEN = re.compile('[\\0 \t\r\n]*')
+_BETWEEN = '[\\0 \t\r\n]*'
 
 
 def parse_line(line):
@@ -151,7 +152,7 @@ def _parse_hard(text):
             if type(value) is dict:
                 saved.append(value)
             # Only what may stand between records is stepped over, without copying the rest of a long line.
-            end = _BETWEEN.match(bare, end).end()
+            end = re.compile(_BETWEEN).match(bare, end).end()
             if end == len(bare):
                 break
             value, end = _scan(bare, end)

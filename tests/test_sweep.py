@@ -202,3 +202,21 @@ def test_files_are_read_where_no_index_can_be_and_they_are_many(home, monkeypatc
     assert view.state == 'none' and len(view.shards) > 1
     assert sum(db.execute("select count(*) from prose where prose match 'first'").fetchone()[0] for _, db, _ in view.shards) == 4
     view.store.close()
+
+
+def test_folder_that_opens_is_looked_into(home, partial, monkeypatch):
+    write(home.folder, [user('shut away', 1, 1)], SIDS[5], '-home-dev-shut')
+    shut = os.path.join(home.projects, '-home-dev-shut')
+
+    def scandir(path, listed=os.scandir):
+        if str(path) == shut:
+            raise PermissionError(13, 'Permission denied', path)
+        return listed(path)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, 'scandir', scandir)
+        for _ in range(2):
+            view, count = asked()
+            assert [path for path, _ in view.problems if path == shut] == [shut]
+        assert count == 0
+    view, count = asked()
+    assert (count, [path for path, _ in view.problems if path == shut]) == (1, [])

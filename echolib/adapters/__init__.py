@@ -31,7 +31,9 @@ Protocol of an adapter module (its parser's version and where it may be found st
 """
 from collections import namedtuple
 
-Store = namedtuple('Store', 'id pattern read note')
+from ..base.shapes import shape
+
+Store = shape('Store', 'id pattern read note')
 
 # A file of a session tree. role: main, agent, loose (an agent file that only its content ties to a session), or history
 # (prompts of all sessions in one file: searched where the session itself is gone), or ledger (usage rows that name no

@@ -37,10 +37,9 @@ _STDOUT_KEPT = 32000
 _usage = Usage._make
 _NO_USAGE = Usage('', 0, 0, 0, 0, 0, 0, 0, '', '', '', 0, 0, '')
 
-_TYPE_AT_HEAD = re.compile(rb'\{"type":"([a-zA-Z_-]+)"')
 _SKIPPED_HEADS = frozenset(
     t.encode('ascii') for t in _BOOKKEEPING if t not in ('worktree-state', 'relocated', 'cost-state'))
-_ATTACHMENT_HEAD = re.compile(rb'"attachment":\{"type":"([a-zA-Z_-]+)"')
+_ATTACHMENT_HEAD = b'"attachment":{"type":"'
 _ATTACHED_HEADS = frozenset(t.encode('ascii') for t in _ATTACHED) | {b'queued_command'}
 
 
@@ -53,17 +52,17 @@ def is_noise_line(line):
     left to the parser, so that damage is seen and the other one kept.
     """
     if line[:9] == b'{"type":"':
-        found = _TYPE_AT_HEAD.match(line)
-        if not found or found.group(1) not in _SKIPPED_HEADS:
+        if line[9:line.find(b'"', 9, 50)] not in _SKIPPED_HEADS:
             return False
     else:
         head = line[:400]
         at = head.find(b'"type":"progress"')
         if at < 0:
-            found = _ATTACHMENT_HEAD.search(head)
-            if not found or found.group(1) in _ATTACHED_HEADS:
+            at = head.find(_ATTACHMENT_HEAD)
+            kind = at + len(_ATTACHMENT_HEAD)
+            end = head.find(b'"', kind)
+            if at < 0 or end < 0 or head[kind:end] in _ATTACHED_HEADS:
                 return False
-            at = found.start()
         message = head.find(b'"message":', 0, at)
         if message >= 0 and head.find(b'"data":', 0, message) < 0:
             return False

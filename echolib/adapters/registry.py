@@ -1,14 +1,14 @@
 """The list of agents; the one place that names them all."""
 import os
-from collections import namedtuple
 from importlib import import_module
 
 from ..base import paths
+from ..base.shapes import shape
 
 # One agent. module: its adapter's, of this package; version: raised when the same bytes give other events; folders below
 # the home, variables and ours, in our own data folder: where none is there, nothing of this agent can be, and its adapter need
 # not be imported; name: what --agent takes and every output prints.
-Agent = namedtuple('Agent', 'module version folders variables name ours')
+Agent = shape('Agent', 'module version folders variables name ours')
 
 
 def _agent(module, version, folders=(), variables=(), name=None, ours=()):

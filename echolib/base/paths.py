@@ -2,7 +2,7 @@
 import os
 import re
 
-_OUTSIDE = re.compile('[^A-Za-z0-9]')
+_OUTSIDE = '[^A-Za-z0-9]'
 # Longer names are cut by the client, which adds a hash that depends on its runtime (2.1.50 and later).
 MAX_PROJECT_KEY = 200
 # What SQLite keeps beside a database and that holds a part of what it says.
@@ -43,7 +43,7 @@ def project_key(path):
     """The folder name under which Claude Code keeps the sessions of a directory: every UTF-16 unit outside A-Za-z0-9
     becomes one dash; names over 200 characters are cut there (a hash follows that is not ours to compute)."""
     units = ''.join('--' if ord(c) > 0xFFFF else c for c in path)
-    return _OUTSIDE.sub('-', units)[:MAX_PROJECT_KEY]
+    return re.sub(_OUTSIDE, '-', units)[:MAX_PROJECT_KEY]
 
 
 def key_fits(folder, path):

@@ -13,7 +13,7 @@ DIGITS = [b'%d' % n for n in range(10)]
 # Before a run: as far as starts with a dot in them reach.
 _BEFORE = 7
 # What spells a character out and so belongs to no name: \n, \u0022, %3D, the end of a colour.
-_SPELT = re.compile(br'(?:\\[a-z]|\\u[0-9a-fA-F]{4}|%[0-9a-fA-F]{2}|\[[0-9;]{0,8}m)\Z')
+_SPELT = br'(?:\\[a-z]|\\u[0-9a-fA-F]{4}|%[0-9a-fA-F]{2}|\[[0-9;]{0,8}m)\Z'
 
 # kind, how it starts, what must follow. '?': the rest must look random, since the start alone is common; '!': it is so
 # particular that it need not, glued or not; '^': never glued to anything.
@@ -184,7 +184,7 @@ def _find_rule(raw, marked, rule, found):
 def _holds(raw, at, start, sure, body):
     """True where what follows a start makes it a token, by how sure that start is and what stands before it."""
     before = raw[at - 1] if at else 32
-    glued = before in _GLUE and not _SPELT.search(raw, max(0, at - 10), at)
+    glued = before in _GLUE and not re.compile(_SPELT).search(raw, max(0, at - 10), at)
     if sure == '!':
         return True
     if not glued:

@@ -1,13 +1,13 @@
 """What commands take: one description a command, read by a small fast parser; argparse, made from the same description,
 owns help and errors."""
-from collections import namedtuple
 
 from ..base.errors import UsageError
+from ..base.shapes import shape
 
 # names: ('--limit',); kind: 'flag', 'text', 'int' or 'list' (repeatable); choices: tuple or ().
-Option = namedtuple('Option', 'names kind default help metavar choices')
+Option = shape('Option', 'names kind default help metavar choices')
 # places: tuple of (dest, needed, help), needed MANY for the last one where it takes any number of words (a list); run(args, out) -> exit code. examples: command lines without the program's name.
-Command = namedtuple('Command', 'name summary places options examples run')
+Command = shape('Command', 'name summary places options examples run')
 
 
 MANY = 'many'

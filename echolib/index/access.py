@@ -5,10 +5,10 @@ Both ways end in the same tables, so every number has one definition whichever w
 import os
 import sqlite3
 import time
-from collections import namedtuple
 
 from ..base import paths
 from ..base.errors import IndexUnusable
+from ..base.shapes import shape
 from . import schema, sweep
 from .store import Store
 
@@ -58,7 +58,7 @@ class MemoryStore(Store):
 # refreshed', 'busy' (another process is writing), 'none' (the files were read); result: plan.Result, None where nothing had to
 # be done; problems: folders that could not be listed; covered: '' or what a scan left out; age: seconds since all files were
 # looked at.
-View = namedtuple('View', 'store db shards state result problems covered age')
+View = shape('View', 'store db shards state result problems covered age')
 
 
 def open_view(note, refresh=True, text=False, agent=None, progress=None):

@@ -1,27 +1,27 @@
 """What the index knows of sessions: listing, references, totals. Reads index.db; computes nothing that is stored."""
 import json
 import os
-from collections import namedtuple
 
 from ..adapters import Source
 from ..base import paths
 from ..base.errors import AmbiguousReference, UnknownReference, UsageError
 from ..base.files import open_regular
+from ..base.shapes import shape
 from ..base.text import clean_surrogates
 
 _COLUMNS = ('id agent root folder sid project created modified msg_count branch title title_kind first_prompt path lines '
             'parse_errors unknown_records readable copy_of gone machine entrypoint version model context tokens known_cost '
             'unpriced tally').split()
-Row = namedtuple('Row', _COLUMNS)
+Row = shape('Row', _COLUMNS)
 # What a reference names: a session row, the chain ('' main) and the line in that chain's file (None: the whole session).
-Reference = namedtuple('Reference', 'row chain line')
+Reference = shape('Reference', 'row chain line')
 
 # Which sessions: project (exact directory) or None, agent or None, since/until ms or None, grep text or None,
 # machine: True only those, False none of those other programs started, None all.
-Filter = namedtuple('Filter', 'project agent since until grep machine')
+Filter = shape('Filter', 'project agent since until grep machine')
 ALL = Filter(None, None, None, None, None, None)
 # The first of the chosen sessions. rows: their Rows; total: how many there are; late: how many of all are dated after this clock.
-Page = namedtuple('Page', 'rows total late')
+Page = shape('Page', 'rows total late')
 # Up to so many rows are looked up by their ids.
 _FEW = 500
 

@@ -4,17 +4,18 @@ A file's documents lie next to each other, in one piece or few (files.ranges). L
 pieces, not one document at a time: a common word has many more documents than there are files.
 """
 from bisect import bisect_left, bisect_right
-from collections import namedtuple
 from functools import partial
 from itertools import accumulate, chain, compress
 from operator import lt, sub
+
+from ..base.shapes import shape
 
 # Up to this many documents are looked up one by one.
 FEW = 300
 
 # A sorted list of documents by the pieces of files that hold them, as lists of the same length. files, sessions: row ids;
 # lows, highs: the documents of a piece are those from a place of the list on to before another.
-Spread = namedtuple('Spread', 'files sessions lows highs')
+Spread = shape('Spread', 'files sessions lows highs')
 
 
 class Placement(object):

@@ -4,9 +4,9 @@ Up to three bare words mean all of them; a longer text is a question whose passa
 hold. "a phrase", -word, OR, prefix*, and the operators below. Anything else is literal text.
 """
 import re
-from collections import namedtuple
 
 from ..base.fold import is_ascii, tokens
+from ..base.shapes import shape
 
 OPERATORS = ('role', 'tool', 'project', 'agent', 'file', 'model', 'is', 'before', 'after')
 # More bare words than this are a question.
@@ -19,11 +19,11 @@ _MAX_TERMS = 64
 # One thing asked for. text: as typed; words: its tokens, matched next to each other; other: further token sequences that
 # are the same thing in another spelling; literal: text that must stand there as it is where any hit has it, '' when the
 # tokens say it all; prefix: the last token may go on; quoted: the person put it in quotes.
-Term = namedtuple('Term', 'text words other literal prefix quoted')
+Term = shape('Term', 'text words other literal prefix quoted')
 # terms: list of tuples of alternatives (one Term where there is no OR); without: Terms that must not occur in the hit;
 # filters: {operator: [values]}; question: passages are ranked by coverage; raw: as typed.
 # dates: (year or None, month, day or None) that a question names.
-Query = namedtuple('Query', 'terms without filters question raw dates')
+Query = shape('Query', 'terms without filters question raw dates')
 
 # Compiled where a query needs them: most are one or two plain words.
 _PIECE = r'([A-Za-z]+:)"([^"]*)"|(-?)"([^"]*)"(\*?)|(\S+)'

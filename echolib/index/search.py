@@ -4,10 +4,10 @@ Messages are indexed, sessions are answered. Filters are part of the selection: 
 never a candidate. A message that lies in several files (fork, resume, copy) is one hit, the oldest file's.
 """
 from bisect import bisect_left
-from collections import namedtuple
 from math import log
 
 from ..base.fold import is_ascii, tokens
+from ..base.shapes import shape
 from . import matching, placement, schema
 from .placement import Placement, pieces_in
 from .catalog import between
@@ -40,26 +40,25 @@ PROSE, TOOLS = 'prose', 'tools'
 # Documents of a shard's prose, best first. A score as _scored works it out needs the weight of the words and the newest time.
 _SCORE = '(? %%s) * case d.kind %s else 0.3 end * (1.0 - %r * case when d.time > 0 then max(0.0, min(1.0, (? - d.time) / %r)) else 0.0 end)' % (
     ' '.join('when %d then %r' % (kind, _WEIGHTS[kind]) for kind in sorted(_WEIGHTS) if kind < schema.TOOL_KINDS), _AGEING, _YEAR)
-_BY_SCORE = ('select d.id, %s from prose join docs d on d.id = prose.rowid where prose match ? and d.id < ? order by 2 desc, d.time desc, 1'
-             % _SCORE % '- round(bm25(prose), 3)')
+_RANKING = 'select d.id, %s from prose join docs d on d.id = prose.rowid where prose match ? and d.id < ? order by 2 desc, d.time desc, 1'
+_BY_SCORE = _RANKING % _SCORE % '- round(bm25(prose), 3)'
 # Where half of all documents hold a word, bm25 tells nothing apart.
-_FLAT = 'select d.id, %s from docs d where d.kind < %d and d.id < ? order by 2 desc, d.time desc, 1' % (_SCORE % '', schema.TOOL_KINDS)
+_FLAT = _RANKING % _SCORE % ''
 _BY_RANK = 'select rowid, -bm25(prose) from prose where prose match ? and rowid < ? order by 2 desc, 1'
 
 # What may be found. sessions: set of session row ids or None for all; kinds: set of document kinds or None for those
 # of the chosen tables; since, until: ms bounds or None; tools: tool output and the like too; injected: everything;
 # per_session, limit: 0 for all; recent: newest first; hide: {file id: line}, only lines before it may be shown;
 # accept: a test of Hits, or None; behind: sessions that come last whatever their score.
-Options = namedtuple('Options', 'sessions kinds since until tools injected per_session limit recent hide accept behind')
+Options = shape('Options', 'sessions kinds since until tools injected per_session limit recent hide accept behind')
 
 # One answer line. score: larger is better; missing: texts of the terms its session lacks (None: told from the text);
 # copies: session row ids that hold the same message.
-Hit = namedtuple('Hit', 'file session line offset length part kind time score missing copies')
+Hit = shape('Hit', 'file session line offset length part kind time score missing copies')
 
 # total: number of sessions that answer; partial: no session holds every term; notes: what to tell the reader; terms: what
 # was looked for in the end (other forms, another spelling, ...); sessions: what `total` counts, where that is known.
-Answer = namedtuple('Answer', 'hits total partial notes terms sessions')
-Answer.__new__.__defaults__ = ((), frozenset())
+Answer = shape('Answer', 'hits total partial notes terms sessions', ((), frozenset()))
 
 
 def _holds(ids, number):
@@ -79,6 +78,11 @@ def _rows(db, statement, values, few):
             return
     for row in db.execute(statement + ' limit -1 offset %d' % at, values):
         yield row
+
+
+def _is_flat(db, alternatives, held):
+    """True for a word that half of a shard's prose holds: bm25 then gives nothing for it."""
+    return len(alternatives) == 1 and not alternatives[0].other and 2 * held >= db.execute('select count(*) from prose_docsize').fetchone()[0]
 
 
 def _rows_of(db, ask, ids):
@@ -610,10 +614,9 @@ class Searcher(object):
                 if lists and (need is any or len(lists) == len(parts)):
                     if weight is None:
                         rows = _rows(db, _BY_RANK, (glue.join(parts), end), options.limit)
-                    elif len(parts) == 1 and len(lists[0]) > _FEW and 2 * len(lists[0]) >= end:
-                        rows = _rows(db, _FLAT, (weight, self.newest, end), options.limit)
                     else:
-                        rows = _rows(db, _BY_SCORE, (weight, self.newest, glue.join(parts), end), options.limit)
+                        flat = len(parts) == 1 and len(lists[0]) > _FEW and _is_flat(db, query.terms[0], len(lists[0]))
+                        rows = _rows(db, _FLAT if flat else _BY_SCORE, (weight, self.newest, glue.join(parts), end), options.limit)
                     self._take(into, shard, rows, lists, need, sessions, options)
             if options.limit and len(set(self._session(*d) for d in into)) >= options.limit:
                 break

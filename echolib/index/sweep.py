@@ -7,10 +7,10 @@ import marshal
 import os
 import sqlite3
 import time
-from collections import namedtuple
 
 from ..adapters import registry
 from ..base.errors import IndexUnusable
+from ..base.shapes import shape
 
 PARTIAL = 2000
 _LATEST = 300
@@ -22,7 +22,7 @@ _TICK = 2
 # partial look only what changed; problems: [(path, reason)] of folders that cannot be listed; same: True when the index
 # shows all of it; kept: what a partial look was held against, None of a whole one; version: the index's state before; at: when
 # all files were looked at, in seconds.
-Look = namedtuple('Look', 'roots files problems same kept version at')
+Look = shape('Look', 'roots files problems same kept version at')
 
 
 def configured(environ=os.environ, known=()):
@@ -132,7 +132,9 @@ def _partial(db, roots, now):
         return None
     for number, rows in kept['listed']:
         adapter, root = roots[number]
-        if [list(row) for row in adapter.scan(root, [])] != rows:
+        problems = []
+        # A folder that could not be listed may be open by now, and its time does not tell.
+        if [list(row) for row in adapter.scan(root, problems)] != rows or [one for one in _under(root, kept['problems']) if tuple(one) not in problems]:
             return None
     files = {}
     for number, row in kept['latest']:
@@ -150,7 +152,7 @@ def _swept(seen):
     listed, folders, latest = [], set(path for path, _ in seen.problems), []
     for number, (adapter, root) in enumerate(seen.roots):
         rows = sorted(seen.files[number], key=lambda row: -row[2])
-        if not adapter.GROWS or not _plain(rows[:_LATEST]):
+        if not adapter.GROWS or any(os.path.exists(path) for path, _ in _under(root, seen.problems)) or not _plain(rows[:_LATEST]):
             listed.append([number, seen.files[number]])
             continue
         folders.add(root)
@@ -172,6 +174,10 @@ def _swept(seen):
     return {'at': seen.at, 'roots': _named(seen.roots), 'problems': seen.problems, 'listed': listed, 'latest': latest[:_LATEST],
             'folders': [[path, 0 if mtime is not None and mtime > late else mtime]
                         for path, mtime in ((path, _mtime(path)) for path in sorted(folders))]}
+
+
+def _under(root, problems):
+    return [one for one in problems if one[0].startswith(root)]
 
 
 def _folders_in(path):
