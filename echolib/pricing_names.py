@@ -10,7 +10,7 @@ _LONGEST = 512
 _EFFORT = '(?:none|minimal|low|medium|high|xhigh|max)'
 _CONTEXT = re.compile(r'\s*(?:\[1m\]|\(%s\))$' % _EFFORT)
 _REGION = re.compile(r'^(?:us|eu|jp|au|apac|in|global|us-gov)\.')
-_VENDOR = re.compile(r'^(?:anthropic|openai|deepseek|qwen|moonshot|moonshotai|minimax|mistral|meta|xai|zai|google)\.')
+_VENDOR = re.compile(r'^(?:anthropic|openai|deepseek|qwen|moonshot|moonshotai|minimax|mistral|meta|xai|zai|google)(?:[.:]|--)')
 # Regions for which Bedrock takes more; `global.` and names without one cost the plain rate, of `us-gov.` it is not known.
 _DEARER = re.compile(r'(?:^|/)(?:us|eu|jp|au|apac)\.anthropic\.')
 _ROUTE = re.compile(r':(?:thinking|nitro)$')

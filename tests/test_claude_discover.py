@@ -1,4 +1,5 @@
 """Where Claude Code's sessions lie: layouts of all builds, and everything a folder may hold beside them."""
+import json
 import os
 import shutil
 
@@ -424,6 +425,7 @@ def test_spilled_text(sources, home, tmpdir):
 def test_facts_of_a_subagent(tmpdir):
     path = make.write(tmpdir.join('agent-a1.meta.json'), [{'agentType': 'Explore', 'toolUseId': 't1'}])
     assert claude.agent_facts(path) == {'agentType': 'Explore', 'toolUseId': 't1'}
+    assert claude.agent_facts(make.write(path, [b'\xef\xbb\xbf{"agentType": "Explore"}'])) == {'agentType': 'Explore'}
     for raw in (b'', b'not json', b'[1]', b'\xff', b'[' * 100000):
         assert claude.agent_facts(make.write(path, [raw])) == {}
     assert claude.agent_facts(str(tmpdir.join('missing'))) == {}
@@ -443,6 +445,9 @@ def test_branches_that_were_left(home):
     rows.insert(3, made.meta('queue-operation', operation='dequeue'))
     path = home.put(KEY, A + '.jsonl', records=rows)
     assert claude.branches(path) == (2, {row['uuid'] for row in left})
+    # Another program's hand: spaces, and the fields in another order.
+    spaced = [json.dumps(dict(sorted(row.items()))).encode('ascii') + b'\n' for row in rows]
+    assert claude.branches(home.put(KEY, B + '.jsonl', records=spaced)) == (2, {row['uuid'] for row in left})
     assert claude.branches(home.put(KEY, B + '.jsonl', records=rows[:6])) == (1, set())
     assert claude.branches(home.put(KEY, B + '.jsonl', records=[b'broken\n', b'{"parentUuid":null}\n', b'\0\0'])) == (1, set())
 

@@ -43,6 +43,8 @@ TEXTS = {
     'blocks': ([text_block('fix it')], PROMPT, 'typed', 'fix it'),
     'several blocks': ([text_block('fix it'), text_block('now')], PROMPT, 'typed', 'fix it\nnow'),
     'strings as blocks': (['fix it', 'now'], PROMPT, 'typed', 'fix it\nnow'),
+    'lists among blocks': ([[text_block('fix it')], [['now']]], PROMPT, 'typed', 'fix it\nnow'),
+    'a block without a type': ([{'text': 'fix it'}], PROMPT, 'typed', 'fix it'),
     'nulls and numbers among blocks': ([None, 5, text_block('fix it'), text_block(None), {}], PROMPT, 'typed', 'fix it'),
     'one block without a list': (text_block('fix it'), PROMPT, 'typed', 'fix it'),
     'text and image': ([text_block('what is this'), IMAGE], PROMPT, 'typed', 'what is this\n[image]'),

@@ -127,6 +127,22 @@ def test_gone_sessions_are_kept_where_the_clean_up_took_them(home, monkeypatch):
         assert all(after['sessions'][s]['tally'] == before['sessions'][s]['tally'] for s in before['sessions']), step
 
 
+def test_another_programs_database_is_kept_beside_the_index(home):
+    fill(home)
+    os.makedirs(home.data)
+    for number in range(2):
+        for name in glob.glob(os.path.join(home.data, 'index.db-*')) + glob.glob(os.path.join(home.data, 'index.db')):
+            os.unlink(name)
+        db = sqlite3.connect(os.path.join(home.data, 'index.db'))
+        db.execute('create table notes (text)')
+        db.execute("insert into notes values ('mine %d')" % number)
+        db.commit()
+        db.close()
+        assert search(home, 'rounding')['index']['state'] == 'current' and home.build().total
+    kept = [sqlite3.connect(os.path.join(home.data, name)).execute('select text from notes').fetchone()[0] for name in ('index.db.other', 'index.db.other2')]
+    assert kept == ['mine 0', 'mine 1']
+
+
 @pytest.mark.parametrize('damage', [b'', b'text, no database\n' * 40, b'\0' * 8192])
 def test_a_damaged_index_is_built_again(home, damage):
     fill(home)

@@ -336,6 +336,17 @@ def test_files_saved_before_prompts(root):
     assert grok.file_versions(os.path.join(root, 'sessions', GROUP, PARENT, 'updates.jsonl')) == {'login.py': 2, 'new.py': 1}
 
 
+def test_a_fork_of_a_fork_counts_what_is_new_alone(tmp_path):
+    ids, made = [c * 8 + '-0000-4000-8000-000000000000' for c in 'abc'], []
+    for place, sid in enumerate(ids):
+        rows = [row for turn in range(place + 1) for row in (typed('turn %d' % turn, promptIndex=turn), bill('p%d' % turn))]
+        stream(tmp_path / 'sessions' / 'g' / sid, *rows, ids=False, card=dict(
+            {'info': {'id': sid}}, **{'parent_session_id': ids[place - 1], 'session_kind': 'fork'} if place else {}))
+        found, _ = events(str(tmp_path), sid, 'g')
+        made.append(set((e.kind, e.id) for e in found if e.kind in ('prompt', 'usage')))
+    assert [len(one) for one in made] == [2, 4, 6] and made[0] < made[1] < made[2]
+
+
 def test_copied_rows(root):
     assert grok.inherited(os.path.join(root, 'sessions', GROUP, FORK, 'updates.jsonl'), FORK) == 12
     assert grok.inherited(os.path.join(root, 'sessions', GROUP, PARENT, 'updates.jsonl'), PARENT) == 0

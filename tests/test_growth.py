@@ -5,7 +5,8 @@ import os
 import pytest
 
 import make
-from echolib.index import build, rollup
+from echolib.index import access, build, rollup
+from echolib.index.catalog import Catalog
 from helpers import shared
 from homes import Home, totals
 from small import OTHER, answer, text, user, write
@@ -153,6 +154,33 @@ def test_a_summary_finds_its_row_whichever_came_first(home, order):
     grown = home.state()
     assert _title(grown, _OLD) == 'What was done'
     assert grown == rebuilt(home)
+
+
+def test_of_two_summaries_that_of_the_youngest_file_counts(home):
+    late = make.user('later work', timestamp='2026-11-01T00:00:00.000Z')
+    files = [(_OLD, _PARTS['row'][1]), (_TITLER, [make.meta('summary', summary='Early words', leafUuid=_LEAF)]),
+             (_COPY, [make.meta('summary', summary='Late words', leafUuid=_LEAF + 'x'), late])]
+    # Each names a row of the same session.
+    files[0][1].append(make.user('and then', uuid=_LEAF + 'x'))
+    for order in (files, files[::-1]):
+        for path, records in order:
+            home.write(b''.join(make.line(record) for record in records), path)
+            home.build()
+        assert _title(home.state(), _OLD) == 'Late words'
+        for path, _ in files:
+            os.unlink(home.path(path))
+        home.build()
+
+
+def test_a_summary_titles_without_an_index_too(home, monkeypatch):
+    for part in ('row', 'summary', 'copy'):
+        _come(home, part)
+    monkeypatch.setenv('SESSION_DIGGER_DATA_DIR', os.path.join(home.path(_OLD), 'none'))
+    for text in (False, True):
+        view = access.open_view(lambda note: None, text=text)
+        # The row that the copy repeats is the older file's.
+        assert [(row.sid[0], row.title) for row in Catalog(view.db).rows() if row.title] == [('1', 'What was done')]
+        view.store.close()
 
 
 @pytest.mark.parametrize('how', ['deleted', 'written anew'])

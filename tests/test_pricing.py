@@ -48,6 +48,8 @@ def sheet(folder, models):
 NAMES = {
     # the table of the price notes
     'claude-sonnet-4-5-20250929[1m]': 'claude-sonnet-4-5',
+    'anthropic:claude-sonnet-4-5': 'claude-sonnet-4-5',
+    'anthropic--claude-4.5-sonnet': 'claude-sonnet-4-5',
     'us.anthropic.claude-sonnet-4-5-20250929-v1:0': 'claude-sonnet-4-5',
     'arn:aws:bedrock:us-east-1:123456789012:inference-profile/eu.anthropic.claude-haiku-4-5-20251001-v1:0':
         'claude-haiku-4-5',

@@ -92,6 +92,17 @@ def test_session(home, name):
     assert row.msg_count == 1 + replies
 
 
+def test_totals_hold_the_answers_of_sessions_without_counts(home):
+    # Two sessions of Claude would share a response.
+    chosen = [SESSIONS[name] for name in sorted(SESSIONS) if name != 'claude with usage']
+    for path, text, _, _ in chosen:
+        put(home, path, text)
+    home.build()
+    total = call_script('sd-recall', 'stats', '--format', 'json', home=home.folder, SESSION_DIGGER_DATA_DIR=home.data,
+                        SESSION_DIGGER_UNIVERSAL=os.path.join(home.folder, 'logs'), SESSION_DIGGER_ARCHIVE='0').json()
+    assert total['assistant_messages'] == sum(replies for _, _, _, replies in chosen) == 6
+
+
 def test_a_count_that_comes_later_makes_it_known(home):
     path, text, _, _ = SESSIONS['claude behind a gateway that counts nothing']
     put(home, path, text)

@@ -7,7 +7,7 @@ import os
 from errno import ELOOP
 
 from ..base import paths
-from ..base.files import open_regular
+from ..base.files import json_object, open_regular
 from . import Session, Source, Store
 
 NAME = 'claude'
@@ -359,13 +359,7 @@ def side_files(path):
 
 def agent_facts(path):
     """-> dict of a subagent's sidecar (agentType, description, toolUseId, ...); {} when it cannot be read."""
-    import json
-    try:
-        with open_regular(path) as handle:
-            value = json.loads(handle.read().decode('utf-8', 'replace'))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return value if type(value) is dict else {}
+    return json_object(path)
 
 
 def agent_type(source):
@@ -395,18 +389,24 @@ def branches(path):
     parent, order, prompts = {}, [], {}
     with open_bytes(path) as handle:
         for line in handle:
-            if not line.startswith(b'{"parentUuid":'):
+            usual = line.startswith((b'{"parentUuid":"', b'{"parentUuid":null'))
+            if usual:
+                at = line.rfind(b'"uuid":"')
+                uuid, above = line[at + 8:at + 44] if at > 0 else b'', line[15:51] if line[14:15] == b'"' else None
+            elif b'"parentUuid"' not in line:
                 continue
-            at = line.rfind(b'"uuid":"')
-            uuid = line[at + 8:at + 44] if at > 0 else b''
-            if b'"type":"user"' in line and b'"tool_result"' not in line and b'"isSidechain":true' not in line[:200]:
+            if not usual or b'"type":"user"' in line and b'"tool_result"' not in line and b'"isSidechain":true' not in line[:200]:
                 found = parse_line(line)[0]
-                if found and is_real_prompt(found[0]) and type(found[0].get('uuid')) is str:
-                    uuid = found[0]['uuid'].encode('utf-8', 'replace')
-                    if found[0].get('parentUuid') is not None and uuid not in parent:
-                        prompts.setdefault(line[15:51], []).append(uuid)
+                ids = [_bytes(found[0].get(name)) for name in ('uuid', 'parentUuid')] if found else [b'', None]
+                if not usual:
+                    # Another program's hand, or a restored copy: spaces, another order of fields.
+                    uuid, above = ids
+                if ids[0] and is_real_prompt(found[0]):
+                    uuid, above = ids
+                    if above is not None and uuid not in parent:
+                        prompts.setdefault(above, []).append(uuid)
             if uuid and uuid not in parent:
-                parent[uuid] = line[15:51] if line[14:15] == b'"' else None
+                parent[uuid] = above
                 order.append(uuid)
     left = set()
     for siblings in prompts.values():
@@ -417,6 +417,10 @@ def branches(path):
             if parent[uuid] in left:
                 left.add(uuid)
     return ends, set(uuid.decode('utf-8', 'replace') for uuid in left)
+
+
+def _bytes(text):
+    return text.encode('utf-8', 'replace') if type(text) is str else None
 
 
 _FILE_TOOLS = {'Edit': 'edit', 'Write': 'write', 'MultiEdit': 'edit', 'NotebookEdit': 'edit', 'Read': 'read', 'NotebookRead': 'read'}

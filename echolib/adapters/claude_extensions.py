@@ -3,12 +3,11 @@
 Only names, descriptions and dates are read. Of the MCP settings nothing but the servers' names is kept: the rest may hold
 keys. Checked with 2.1.332.
 """
-import json
 import os
 import re
 from collections import namedtuple
 
-from ..base.files import is_dir, open_regular
+from ..base.files import is_dir, open_regular, read_json
 from . import registry
 from .claude import NAME as AGENT
 from .claude import roots
@@ -33,10 +32,10 @@ def installed(projects=(), skill_folders=()):
     home = os.path.expanduser('~')
     for root in roots():
         _of_folder(found, root, 'user', '', '')
-        settings = _json(os.path.join(root, 'settings.json'))
+        settings = read_json(os.path.join(root, 'settings.json'), _SETTINGS)
         _of_plugins(found, root, settings if type(settings) is dict else {})
         for path in (os.path.join(root, '.claude.json'), os.path.join(os.path.dirname(root), '.claude.json')):
-            _servers_of_user(found, _json(path), set(projects))
+            _servers_of_user(found, read_json(path, _SETTINGS), set(projects))
     # Other programs' skills, and those that several share.
     others = [os.path.join(root, 'skills') for name in registry.names() if name != AGENT for root in registry.get(name).roots()]
     for folder in others + [os.path.join(home, '.agents', 'skills')] + list(skill_folders):
@@ -44,7 +43,7 @@ def installed(projects=(), skill_folders=()):
     for project in sorted(projects)[:_MOST_PROJECTS]:
         for folder in _upwards(project, home):
             _of_folder(found, os.path.join(folder, '.claude'), 'project', '', project)
-            _servers(found, _json(os.path.join(folder, '.mcp.json')), 'project', '', project)
+            _servers(found, read_json(os.path.join(folder, '.mcp.json'), _SETTINGS), 'project', '', project)
     return _each_once(found)
 
 
@@ -145,15 +144,6 @@ def _page(found, path, kind, name, source, plugin, project):
     found.append(Extension(kind, name, 'plugin' if plugin else source, path, told, project, len(name) + len(told), changed))
 
 
-def _json(path):
-    try:
-        with open_regular(path) as handle:
-            return json.loads(handle.read(_SETTINGS).decode('utf-8', 'replace'))
-    except (OSError, ValueError, RecursionError):
-        # Not there, or nothing that could be read.
-        return None
-
-
 def _servers(found, settings, source, plugin, project):
     named = settings.get('mcpServers') if type(settings) is dict else None
     for name in sorted(named) if type(named) is dict else ():
@@ -170,10 +160,10 @@ def _servers_of_user(found, settings, projects):
 
 
 def _of_plugins(found, root, settings):
-    state = _json(os.path.join(root, 'plugins', 'installed_plugins.json'))
+    state = read_json(os.path.join(root, 'plugins', 'installed_plugins.json'), _SETTINGS)
     plugins = state.get('plugins') if type(state) is dict else None
     enabled = settings.get('enabledPlugins')
-    markets = _json(os.path.join(root, 'plugins', 'known_marketplaces.json'))
+    markets = read_json(os.path.join(root, 'plugins', 'known_marketplaces.json'), _SETTINGS)
     for key in sorted(plugins) if type(plugins) is dict else ():
         if type(enabled) is dict and enabled.get(key) is False:
             continue
@@ -192,7 +182,7 @@ def _live(markets, market, name):
     known = markets.get(market) if type(markets) is dict else None
     source = known.get('source') if type(known) is dict else None
     top = source.get('path') if type(source) is dict and source.get('source') == 'directory' else None
-    listed = _json(os.path.join(top, '.claude-plugin', 'marketplace.json')) if type(top) is str else None
+    listed = read_json(os.path.join(top, '.claude-plugin', 'marketplace.json'), _SETTINGS) if type(top) is str else None
     for plugin in listed.get('plugins') or () if type(listed) is dict else ():
         if type(plugin) is dict and plugin.get('name') == name and type(plugin.get('source')) is str:
             folder = os.path.normpath(os.path.join(top, plugin['source']))
@@ -201,7 +191,7 @@ def _live(markets, market, name):
 
 
 def _plugin(found, folder, name, project):
-    manifest = _json(os.path.join(folder, '.claude-plugin', 'plugin.json'))
+    manifest = read_json(os.path.join(folder, '.claude-plugin', 'plugin.json'), _SETTINGS)
     manifest = manifest if type(manifest) is dict else {}
     name = manifest['name'] if type(manifest.get('name')) is str else name
     _of_folder(found, folder, 'plugin', name, project)
@@ -219,6 +209,6 @@ def _plugin(found, folder, name, project):
             elif path.endswith('.md'):
                 _page(found, path, field.rstrip('s'), os.path.basename(path)[:-3], 'plugin', name, project)
     servers = manifest.get('mcpServers')
-    _servers(found, {'mcpServers': servers} if type(servers) is dict else _json(os.path.join(folder, servers)) if type(servers) is str else None,
+    _servers(found, {'mcpServers': servers} if type(servers) is dict else read_json(os.path.join(folder, servers), _SETTINGS) if type(servers) is str else None,
              'plugin', name, project)
-    _servers(found, _json(os.path.join(folder, '.mcp.json')), 'plugin', name, project)
+    _servers(found, read_json(os.path.join(folder, '.mcp.json'), _SETTINGS), 'plugin', name, project)

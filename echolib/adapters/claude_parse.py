@@ -115,8 +115,11 @@ def parse_usage(message, visible):
                    _word(get('service_tier')), searches, fetches, stop))
 
 
-def result_text(content):
-    """The text of a tool result's content in every shape it comes in; images as `[image]`, other objects as JSON."""
+def result_text(content, depth=0):
+    """The text of a tool result's content in every shape it comes in; images as `[image]`, other objects as JSON.
+
+    Lists in lists are followed a dozen levels, no more.
+    """
     if type(content) is str:
         return content
     if content is None:
@@ -138,8 +141,10 @@ def result_text(content):
                 out.append('[%s]' % kind)
             elif kind == 'tool_reference':
                 out.append(_word(block.get('tool_name')))
-            elif kind is not None and kind != 'text':
+            elif kind != 'text' and block:
                 out.append(_as_json(block))
+        elif type(block) is list and depth < 12:
+            out.append(result_text(block, depth + 1))
     return '\n'.join(out)
 
 

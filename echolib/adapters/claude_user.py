@@ -140,9 +140,9 @@ def classify_queued(attachment):
     return kind, QUEUED if label == TYPED else label, shown
 
 
-def block_text(content):
+def block_text(content, depth=0):
     """The text of a user message's content (string, or blocks): text blocks and loose strings joined by newlines,
-    images and documents as `[image]`, `[document]`; tool results are not part of it."""
+    images and documents as `[image]`, `[document]`; tool results are not part of it. Lists in lists: a dozen levels, no more."""
     if type(content) is str:
         return content
     if type(content) is dict:
@@ -155,12 +155,14 @@ def block_text(content):
             out.append(block)
         elif type(block) is dict:
             kind = block.get('type')
-            if kind == 'text':
+            if kind == 'text' or kind is None:
                 text = block.get('text')
                 if type(text) is str:
                     out.append(text)
             elif kind in ('image', 'document'):
                 out.append('[%s]' % kind)
+        elif type(block) is list and depth < 12:
+            out.append(block_text(block, depth + 1))
     return '\n'.join(out)
 
 

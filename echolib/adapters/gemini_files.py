@@ -4,7 +4,7 @@ import json
 import os
 
 from ..base.clock import parse_time
-from ..base.files import open_regular
+from ..base.files import open_regular, read_json
 from ..events import PROMPT, Event
 from ..records import Coverage, Record, read_at, read_records
 from . import gemini
@@ -18,19 +18,10 @@ def _is_noise(raw):
     return raw.startswith(_NOISE) and len(raw) < 160
 
 
-def load(path):
-    """-> the JSON value of a file, None where it holds none."""
-    try:
-        with open_regular(path) as handle:
-            return json.loads(handle.read().decode('utf-8', 'replace'))
-    except (OSError, ValueError, RecursionError):
-        return None
-
-
 def session_id(path):
     """-> the id a session file's first records name, ''."""
     if path.endswith('.json'):
-        value = load(path)
+        value = read_json(path)
         return word(value.get('sessionId')) if type(value) is dict else ''
     try:
         for record in read_records(path, limit=5):
@@ -57,7 +48,7 @@ def project_of(path):
             continue
         if text:
             return text
-    known = load(os.path.join(root, 'projects.json'))
+    known = read_json(os.path.join(root, 'projects.json'))
     known = known.get('projects') if type(known) is dict else None
     known = known if type(known) is dict else {}
     for directory in sorted(known):
@@ -65,7 +56,7 @@ def project_of(path):
             return directory
     if gemini.is_hash(name):
         from hashlib import sha256
-        trusted = load(os.path.join(root, 'trustedFolders.json'))
+        trusted = read_json(os.path.join(root, 'trustedFolders.json'))
         for directory in sorted(known) + (sorted(trusted) if type(trusted) is dict else []):
             if sha256(directory.encode('utf-8', 'replace')).hexdigest() == name:
                 return directory
@@ -105,7 +96,7 @@ def read_old(source, coverage, state):
 def _old_records(raw):
     """-> list of Records of an older client's session (offset: place of the record), None where it is none."""
     try:
-        value = json.loads(raw.decode('utf-8', 'replace'))
+        value = json.loads(raw.decode('utf-8-sig', 'replace'))
     except (ValueError, RecursionError):
         return None
     if type(value) is not dict or type(value.get('messages')) is not list:
@@ -131,7 +122,7 @@ def events_at(source, offset, length):
 
 def read_logs(source, coverage):
     """Yield a list with the prompt of each row of a project's logs.json; its `message` is the session's id."""
-    rows = load(source.path)
+    rows = read_json(source.path)
     if type(rows) is not list:
         with open_regular(source.path) as handle:
             if handle.read(1):

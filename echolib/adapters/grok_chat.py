@@ -39,7 +39,7 @@ class Parser(object):
         self.chain = source.chain if source.role != 'main' else ''
         self.card = Card(self.folder)
         self.in_agent = source.role != 'main' or self.card.is_subagent()
-        self.place = self.card.parent if self.card.parent and not self.card.is_subagent() else self.session
+        self.place = self.card.origin(self.session)
         self.turn = state.get('turn', 0)
 
     skip = None

@@ -41,7 +41,7 @@ class Parser(object):
         self.card = Card(self.folder)
         self.in_agent = source.role != 'main' or self.card.is_subagent()
         # Names rows that carry no id, the same in a fork as in the session it was made from.
-        self.place = self.card.parent if self.card.parent and not self.card.is_subagent() else self.session
+        self.place = self.card.origin(self.session)
         self.turn = state.get('turn', 0)
         self.bills = Bills(state)
         self.children = Children(self.folder, state)

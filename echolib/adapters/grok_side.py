@@ -2,11 +2,10 @@
 
 Every function answers with less when a file is missing or damaged; none raises on content.
 """
-import json
 import os
 
 from ..base.clock import parse_time
-from ..base.files import open_regular
+from ..base.files import json_object, open_regular
 from .grok_text import inside, origin_of, unwrap, word
 
 # Cards and checkpoints are read whole; a larger file is none.
@@ -15,12 +14,7 @@ _MOST = 64 << 20
 
 def load(path):
     """-> dict in a JSON file, {} when it cannot be read or holds something else."""
-    try:
-        with open_regular(path) as handle:
-            value = json.loads(handle.read(_MOST).decode('utf-8', 'replace'))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return value if type(value) is dict else {}
+    return json_object(path, _MOST)
 
 
 def encoded(cwd):
@@ -65,6 +59,7 @@ class Card(object):
     """What summary.json says of a session: title and its kind, cwd, branch, kind, parent, model, created, ended (ms)."""
 
     def __init__(self, folder):
+        self.folder = folder
         value = load(os.path.join(folder, 'summary.json'))
         info = inside(value, 'info')
         self.cwd = word(info.get('cwd')) or project_of(os.path.dirname(folder))
@@ -83,6 +78,18 @@ class Card(object):
     def is_subagent(self):
         """True for a session that a session started, also where that one is gone."""
         return self.kind.startswith('subagent')
+
+    def origin(self, session):
+        """-> id of the session that this one (`session`) is a fork of, at any remove, as far as the cards are there; its own for one
+        that is no fork."""
+        card, found = self, [session]
+        while card.parent and not card.is_subagent() and card.parent not in found and len(found) < 64:
+            found.append(card.parent)
+            folder = find(os.path.dirname(card.folder), card.parent)
+            if not folder:
+                break
+            card = Card(folder)
+        return found[-1]
 
 
 def cards(folder):

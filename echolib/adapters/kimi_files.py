@@ -2,12 +2,11 @@
 
 None of it is needed: a missing or broken file leaves its facts out.
 """
-import json
 import os
 import re
 from hashlib import md5
 
-from ..base.files import open_regular
+from ..base.files import json_object, open_regular
 from ..events import META, Event
 from ..records import parse_line, read_records
 from .kimi_text import content_text, mark, prompt_id, word
@@ -16,16 +15,6 @@ _HEAD_BYTES = 1 << 16
 _PLAIN = re.compile(r'[A-Za-z0-9_-][A-Za-z0-9_.-]{0,100}\Z')
 # Stands for the session a fork was made from, where nothing names it.
 _UNNAMED = '?'
-
-
-def _object(path):
-    """-> the JSON object in a file, {} where there is none."""
-    try:
-        with open_regular(path) as handle:
-            value = json.loads(handle.read().decode('utf-8', 'replace'))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return value if type(value) is dict else {}
 
 
 def _part(value, key):
@@ -117,7 +106,7 @@ def parser_of(source, coverage, state):
 def _code(source, coverage, state, here, agent):
     from .kimi_code_parse import CodeParser
     folder = os.path.dirname(os.path.dirname(here))
-    about = _object(os.path.join(folder, 'state.json'))
+    about = json_object(os.path.join(folder, 'state.json'))
     scope = '%s/%s' % (head_mark(source.path), os.path.basename(here))
 
     def facts(known):
@@ -155,10 +144,10 @@ def _news(source, known, told):
 def _cli_titles(folder):
     """-> {label: title} of a session of the Python client. One it did not get from its user or the model is the text of
     whichever turn ended first, a subagent's too: that is no title."""
-    about = _object(os.path.join(folder, 'state.json'))
+    about = json_object(os.path.join(folder, 'state.json'))
     title = word(about.get('custom_title'))
     if not title and not about.get('title_generated'):
-        about = _object(os.path.join(folder, 'metadata.json'))
+        about = json_object(os.path.join(folder, 'metadata.json'))
         title = word(about.get('title'))
         if title == 'Untitled':
             title = ''
@@ -182,7 +171,7 @@ def _code_titles(about):
 
 def directory_of(root, group):
     """-> the directory a sessions folder of the Python client stands for, '' when kimi.json does not list it."""
-    listed = _object(os.path.join(root, 'kimi.json')).get('work_dirs')
+    listed = json_object(os.path.join(root, 'kimi.json')).get('work_dirs')
     for one in listed if type(listed) is list else ():
         path = word(one.get('path')) if type(one) is dict else ''
         if path and group.rsplit('_', 1)[-1] == md5(path.encode('utf-8', 'surrogatepass')).hexdigest():
@@ -206,7 +195,7 @@ def _code_directory(about, folder):
     except OSError:
         # No index: the list of workspaces may know.
         found = ''
-    return found or word(_part(_part(_object(os.path.join(root, 'workspaces.json')), 'workspaces'), os.path.basename(group)).get('root'))
+    return found or word(_part(_part(json_object(os.path.join(root, 'workspaces.json')), 'workspaces'), os.path.basename(group)).get('root'))
 
 
 def model_of(root, agent_folder=''):
@@ -214,7 +203,7 @@ def model_of(root, agent_folder=''):
     else the default of today's configuration (an estimate), '' where there is none."""
     models, default = _configured(root)
     if agent_folder:
-        launch = _part(_object(os.path.join(agent_folder, 'meta.json')), 'launch_spec')
+        launch = _part(json_object(os.path.join(agent_folder, 'meta.json')), 'launch_spec')
         default = word(launch.get('effective_model')) or word(launch.get('model_override')) or default
     return models.get(default, default)
 
@@ -225,7 +214,7 @@ def _configured(root):
         with open_regular(os.path.join(root, 'config.toml')) as handle:
             return _from_toml(handle.read().decode('utf-8', 'replace'))
     except OSError:
-        about = _object(os.path.join(root, 'config.json'))
+        about = json_object(os.path.join(root, 'config.json'))
     models = _part(about, 'models')
     return dict((name, word(_part(models, name).get('model'))) for name in models if _part(models, name).get('model')), word(
         about.get('default_model'))

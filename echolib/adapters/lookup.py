@@ -1,10 +1,9 @@
 """From a path to what it is: the session it belongs to, the agent, the folder of a project."""
-import json
 import os
 
 from ..base import paths
 from ..base.errors import EchoError
-from ..base.files import open_regular
+from ..base.files import read_json
 from . import Session, registry
 
 
@@ -27,11 +26,7 @@ def session_at(path):
 
 def client_index(folder):
     """See echolib.load_index."""
-    try:
-        with open_regular(os.path.join(folder, 'sessions-index.json')) as handle:
-            value = json.loads(handle.read().decode('utf-8', 'replace'))
-    except (OSError, ValueError, RecursionError):
-        return []
+    value = read_json(os.path.join(folder, 'sessions-index.json'))
     entries = value.get('entries') if isinstance(value, dict) else value
     return [e for e in entries if isinstance(e, dict)] if isinstance(entries, list) else []
 

@@ -1,8 +1,7 @@
 """What Qwen Code's files tell beside the conversation: its own sums, branches that were left, rows that were copied."""
-import json
 
 from ..base.clock import parse_time
-from ..base.files import open_regular
+from ..base.files import json_object
 from ..records import read_records
 from .values import count, inner, word
 
@@ -46,9 +45,4 @@ def copied(path):
 
 def sidecar(path):
     """-> the object in the .meta.json beside a subagent's transcript, {} where there is none."""
-    try:
-        with open_regular(path[:-6] + '.meta.json') as handle:
-            value = json.loads(handle.read().decode('utf-8', 'replace'))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return value if type(value) is dict else {}
+    return json_object(path[:-6] + '.meta.json')

@@ -5,7 +5,7 @@ from zlib import crc32
 
 from ..base import sqlite_ro
 from ..base.clock import parse_time
-from ..base.files import open_regular
+from ..base.files import json_object
 from ..events import META, PROMPT, REPLY, Event
 from .trae_cn import Entry, workspace_file
 from .values import classify, content_text, decoded, first, images, inner, word
@@ -40,12 +40,8 @@ def asked(path):
 
 def directory_of(path):
     """-> the directory of the workspace whose database `path` is, '' where it is none on this machine."""
-    try:
-        with open_regular(workspace_file(path)) as handle:
-            folder = first(json.loads(handle.read().decode('utf-8', 'replace')), 'folder')
-    except (OSError, ValueError, RecursionError, AttributeError):
-        # The global database has none.
-        return ''
+    # The global database has none.
+    folder = first(json_object(workspace_file(path)), 'folder')
     if not folder.startswith('file://'):
         return ''
     from urllib.parse import unquote

@@ -270,7 +270,7 @@ def snapshot(path):
     with open_regular(path) as handle:
         raw = handle.read()
     try:
-        value = json.loads(raw.decode('utf-8', 'replace'))
+        value = json.loads(raw.decode('utf-8-sig', 'replace'))
     except (ValueError, RecursionError):
         return {}, None
     messages = value.get('messages') if type(value) is dict else None

@@ -25,6 +25,25 @@ def _opened(path, flags):
     return fd
 
 
+def read_json(path, most=-1):
+    """-> the JSON value in a file, None where there is none: not there, cut, broken, nested too deeply, or longer than `most` bytes.
+
+    A byte order mark is no damage, and bytes that are no UTF-8 spoil only the text they are in.
+    """
+    import json
+    try:
+        with open_regular(path) as handle:
+            return json.loads(handle.read(most).decode('utf-8-sig', 'replace'))
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def json_object(path, most=-1):
+    """-> the JSON object in a file, {} where read_json() finds none."""
+    value = read_json(path, most)
+    return value if type(value) is dict else {}
+
+
 def is_dir(path):
     """True where a folder is on this machine. A name no system takes is none, nor is another machine's share: looking at a
     path of the kind \\\\server\\share, which a transcript may name, would have Windows sign in there."""

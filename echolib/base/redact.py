@@ -22,7 +22,8 @@ _FINDERS = (
     ('find_urls', (b'://',)),
     ('find_headers', (b'auth', b'bearer ')),
     ('find_cookies', (b'cookie',)),
-    ('find_others', (b'secret', b'sig=', b'-signature=', b'machine ', b'default login ', b'curl ')),
+    ('find_others', (b'secret', b'sig=', b'-signature=', b'machine ', b'default login ', b'curl ', b'sshpass ', b'mysql',
+                     b'redis-cli ', b'docker login ')),
 )
 _NEEDLES = frozenset(n for _finder, needles in _FINDERS for n in needles)
 # Passwords, then keys and tokens, as Chinese, Japanese and Korean name them.

@@ -167,6 +167,8 @@ def _is_plausible(value, kind, style, name):
         return False
     if style == 'env' and kind in ('secret', 'token'):
         return not (identifier and value.isupper()) and not low.startswith(b'your')
+    if style == 'bare' and kind == 'secret' and len(value) > 7 and has_digit and not wordy and re.search(b'[a-z]', value) and re.search(b'[A-Z]', value):
+        return True
     if style == 'bare' or kind in ('key', 'credential'):
         return is_random(value)
     if len(value) < 8:
@@ -280,11 +282,15 @@ _OTHERS = (
     (b'-signature=', br'-signature=([a-z0-9%]{32,600})', 'signature'),
     (b'secret', br'secret[ _-]?(?:access)?[ _-]?key[^a-z0-9+/\n]{1,12}([a-z0-9+/]{40})(?![a-z0-9+/])', 'aws-secret'),
     (b'curl ', br'''curl [^\n]{0,400}?(?:-u|--user)[ =]{0,3}["']?[^\s:"'/\[]{1,100}:([^\s"']{3,200})''', 'password'),
+    (b'sshpass ', br'''sshpass [^\n]{0,40}?-p[ ]{0,3}["']?([^\s"']{3,200})''', 'password'),
+    (b'mysql', br'''mysql(?:dump|admin|import)? [^\n|;&]{0,200}?(?<= )-p["']?([^\s"']{3,200})''', 'password'),
+    (b'redis-cli ', br'''redis-cli [^\n|;&]{0,200}?(?<= )-a[ ]{1,3}["']?([^\s"']{3,200})''', 'password'),
+    (b'docker login ', br'''docker login [^\n|;&]{0,200}?(?<= )-p[ ]{1,3}["']?([^\s"']{3,200})''', 'password'),
 )
 
 
 def find_others(raw, low, found, needles):
-    """.netrc lines, signatures in signed addresses, AWS secrets in words, curl -u."""
+    """.netrc lines, signatures in signed addresses, AWS secrets in words, passwords given to programs by a short option."""
     for needle, source, kind in _OTHERS:
         at = low.find(needle) if needle in needles else -1
         while at >= 0:

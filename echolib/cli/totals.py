@@ -8,7 +8,7 @@ def command():
     """-> Command."""
     return opt.Command(
         'stats', 'Totals over sessions: counts, tokens, cost, by agent, model, project and tool.', (),
-        (opt.option('--top', 'int', 8, 'rows a table in text output', 'N'),) + opt.SELECTION + opt.COMMON,
+        (opt.option('--top --limit', 'int', 8, 'at most this many rows a table in text output (0: all; default 8)', 'N'),) + opt.SELECTION + opt.COMMON,
         ('stats', 'stats --scope current --since 30d', 'stats --format json'), _run)
 
 
@@ -92,15 +92,15 @@ def _text(args, out, data, clean):
         out.line('%d sessions are dated after this clock' % data['future_sessions'])
     for title, table in (('agent', data['by_agent']), ('model', data['by_model']), ('project', data['by_project'])):
         if len(table) > 1 or title != 'agent':
-            _table(out, clean, title, table, args.top)
+            _table(out, clean, title, table, args.limit)
     tools = sorted(data['tools'].items(), key=lambda i: (-i[1]['calls'], i[0]))
     if tools:
         out.line()
         out.line('tool' + ' ' * 32 + 'calls  failed')
-        for name, row in tools[:args.top or None]:
+        for name, row in tools[:args.limit or None]:
             out.line('%-32.32s %8s %7s' % (clean.line(name), amount(row['calls']), amount(row['errors'])))
-        if args.top and len(tools) > args.top:
-            out.line('  and %d more (--top 0)' % (len(tools) - args.top))
+        if args.limit and len(tools) > args.limit:
+            out.line('  and %d more (--top 0)' % (len(tools) - args.limit))
     out.line()
     out.line('Where a total comes from: sd-recall.py explain. Per day: trend-engine.py usage --by day')
 

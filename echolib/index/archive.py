@@ -3,14 +3,13 @@
 Once a transcript is gone, the ordinary adapters read it here and its session is marked `gone`. A transcript that the
 user deletes earlier was never here, and leaves no trace.
 """
-import json
 import os
 import time
 from zlib import crc32
 
 from ..adapters import registry
 from ..base import paths
-from ..base.files import make_private, open_regular
+from ..base.files import json_object, make_private, open_regular
 
 FOLDER = 'archive'
 # The client removes transcripts this many days after their last change, unless told otherwise (2.1.332 and before).
@@ -25,11 +24,7 @@ _DAY_NS = 86400 * 10 ** 9
 
 def cleanup_days(root):
     """-> (days after which the agent removes transcripts of a root, whether its user set that)."""
-    try:
-        with open_regular(os.path.join(root, 'settings.json')) as handle:
-            value = json.loads(handle.read().decode('utf-8', 'replace')).get('cleanupPeriodDays')
-    except (OSError, ValueError, AttributeError, RecursionError):
-        value = None
+    value = json_object(os.path.join(root, 'settings.json')).get('cleanupPeriodDays')
     if isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0:
         return value, True
     return DEFAULT_CLEANUP_DAYS, False

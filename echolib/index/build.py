@@ -383,12 +383,15 @@ class Builder(object):
         self.db.execute("insert or replace into meta values ('prices', ?)", (sweep.price_mark(self.home),))
 
     def _resolve(self):
+        if any(not isinstance(shard, str) for shard, _ in self.store.shards().values()):
+            rollup.sessions(self.db, rollup.read_for_summaries(self.db))
+            return
         from ..records import read_at
         shards, unseen = [], self.ledger.unseen if self.before else None
         try:
             for number, (shard, end) in self.store.shards().items():
                 start = self.before.get(number, 0)
-                if isinstance(shard, str) and (unseen is None or unseen or end > start):
+                if unseen is None or unseen or end > start:
                     shards.append((schema.connect(shard, True), start))
 
             def read_uuid(file, offset, length):

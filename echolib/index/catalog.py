@@ -5,7 +5,7 @@ import os
 from ..adapters import Source
 from ..base import paths
 from ..base.errors import AmbiguousReference, UnknownReference, UsageError
-from ..base.files import open_regular
+from ..base.files import json_object, open_regular
 from ..base.shapes import shape
 from ..base.text import clean_surrogates
 
@@ -204,12 +204,8 @@ class Catalog(object):
                 # A root that is not there has no such list.
                 continue
             for name in names:
-                try:
-                    with open_regular(os.path.join(folder, name, 'sessions-index.json')) as handle:
-                        entries = json.loads(handle.read().decode('utf-8', 'replace')).get('entries')
-                except (OSError, ValueError, AttributeError):
-                    # Most folders have none, and a broken one tells nothing.
-                    continue
+                # Most folders have none, and a broken one tells nothing.
+                entries = json_object(os.path.join(folder, name, 'sessions-index.json')).get('entries')
                 for entry in entries if isinstance(entries, list) else ():
                     found = entry.get('sessionId') if isinstance(entry, dict) else None
                     if isinstance(found, str) and found.lower().startswith(sid.lower()):

@@ -3,10 +3,13 @@ import json
 
 from .. import analysis
 from ..base import paths
+from .seniority import age
 
 # Titles in the order the client's own picker takes them.
 _TITLES = ('custom-title', 'ai-title')
 _FIRST_PROMPT_CHARS = 2000
+# How a client says that a program runs it: its kits, and its own print mode.
+_MACHINES = ('sdk-ts', 'sdk-py', 'sdk-cli', 'codex_exec')
 
 
 def sessions(db, ids, loads=json.loads):
@@ -60,11 +63,11 @@ def _readable(lines, role):
 
 
 def _machine(profile):
-    """1 for a session another program started: a software kit's entry point, or a hidden plugin folder as directory."""
+    """1 for a session another program started: an entry point for programs, and a hidden folder as directory."""
     entry = profile.get('entrypoint') or ''
     cwd = (profile.get('cwd') or '').replace('\\', '/')
     hidden = any(part.startswith('.') and len(part) > 1 for part in cwd.split('/')) and '/.claude/worktrees/' not in cwd
-    return 1 if entry in ('sdk-ts', 'sdk-py') and hidden else 0
+    return 1 if entry in _MACHINES and hidden else 0
 
 
 def _title(db, number, profile):
@@ -73,8 +76,9 @@ def _title(db, number, profile):
         if text.strip():
             return text, kind
     # A summary titles the session that holds the row it names, wherever the summary itself was written.
-    row = db.execute('select s.text from summaries s join files f on f.id = s.target where f.session = ?'
-                     ' order by s.file desc, s.leaf limit 1', (number,)).fetchone()
+    # Of several the one in the youngest file counts.
+    row = db.execute('select s.text from summaries s join files f on f.id = s.target join files w on w.id = s.file where f.session = ?'
+                     ' order by ifnull(w.birth, -1) desc, w.path desc, s.leaf limit 1', (number,)).fetchone()
     if row is not None and not _is_error_text(row[0]):
         return row[0], 'summary'
     return '', ''
@@ -145,6 +149,30 @@ def resolve_summaries(db, shards, read_uuid, unseen=None):
     return changed
 
 
+def read_for_summaries(db):
+    """What resolve_summaries() does, where there are no documents to look in: by reading the files. -> set of session ids."""
+    from ..records import read_records
+    waiting = dict((leaf.encode('utf-8'), leaf) for leaf, in db.execute('select leaf from summaries where target is null'))
+    changed = set()
+
+    def is_other(line):
+        at = line.rfind(b'"uuid":"')
+        return line[at + 8:at + 44] not in waiting if at > 0 else b'"uuid"' not in line
+    files = db.execute("select flags, birth, last, path, id, session from files where role = 'main' and root in"
+                       ' (select f.root from summaries s join files f on f.id = s.file)').fetchall()
+    for row in sorted(files, key=lambda row: age(*row[:4])):
+        try:
+            for record in read_records(paths.restored(row[3]), skip=is_other):
+                leaf = record.data.get('uuid')
+                if type(leaf) is str and waiting.pop(leaf.encode('utf-8', 'replace'), None):
+                    db.execute('update summaries set target = ? where leaf = ?', (row[4], leaf))
+                    changed.add(row[5])
+        except OSError:
+            # Gone since it was read.
+            continue
+    return changed
+
+
 def _tie(db, shard, start, leaves, read_uuid):
     from zlib import crc32
     wanted, changed = {}, set()
@@ -155,11 +183,15 @@ def _tie(db, shard, start, leaves, read_uuid):
         shard.execute('create temp table if not exists wanted (ident integer primary key)')
         shard.execute('delete from wanted')
         shard.executemany('insert or ignore into wanted values (?)', ((i,) for i in wanted))
+        found = []
         for file, offset, length, ident in shard.execute(
                 'select file, offset, length, ident from docs where id >= ? and ident in (select ident from wanted)', (start,)).fetchall():
-            leaf = wanted[ident]
-            row = db.execute('select session, role from files where id = ?', (file,)).fetchone()
-            if row is None or row[1] != 'main' or read_uuid(file, offset, length) != leaf:
+            row = db.execute('select session, role, flags, birth, last, path from files where id = ?', (file,)).fetchone()
+            if row is not None and row[1] == 'main':
+                found.append((age(*row[2:]), offset, length, file, wanted[ident], row))
+        # A row that forks repeat is the oldest file's.
+        for _, offset, length, file, leaf, row in sorted(found):
+            if read_uuid(file, offset, length) != leaf:
                 continue
             db.execute('update summaries set target = ? where leaf = ? and target is null', (file, leaf))
             changed.add(row[0])

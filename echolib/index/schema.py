@@ -153,15 +153,17 @@ def open_index(path, read_only=False):
     """-> connection to an existing index.db made by this code.
 
     Raises FileNotFoundError when there is none, Stale when it is another version's, IndexUnusable('newer ...') when
-    it is newer than this code, sqlite3.DatabaseError when it is damaged.
+    it is newer than this code, Foreign when another program made it, sqlite3.DatabaseError when it is damaged.
     """
     if not os.path.getsize(path):
         raise sqlite3.DatabaseError('empty file')
     db = connect(path, read_only)
     try:
         row = dict(db.execute("select key, value from meta where key in ('versions', 'schema')"))
-    except sqlite3.DatabaseError:
+    except sqlite3.DatabaseError as error:
         db.close()
+        if isinstance(error, sqlite3.OperationalError) and str(error).startswith(('no such table', 'no such column')):
+            raise Foreign(path)
         raise
     if row.get('versions') != versions():
         db.close()
@@ -173,6 +175,10 @@ def open_index(path, read_only=False):
 
 class Stale(Exception):
     """The index was made by another version of this code and must be rebuilt."""
+
+
+class Foreign(Stale):
+    """A sound database, which this code did not make."""
 
 
 def has_fts5():

@@ -50,6 +50,11 @@ class Store(object):
         except (FileNotFoundError, NotADirectoryError):
             if not create:
                 raise IndexUnusable('there is no index yet')
+        except schema.Foreign:
+            if not create:
+                raise IndexUnusable("%s is another program's database" % self.path)
+            self.move_aside('.other')
+            self.note("index.db was another program's database; it lies beside the new index as index.db.other")
         except schema.Stale:
             self.stale = True
             return False
@@ -99,11 +104,15 @@ class Store(object):
             self.db = None
             raise IndexUnusable('the index cannot be opened: %s' % error)
 
-    def move_aside(self):
-        """Put a damaged index.db out of the way (the next tidying up removes it)."""
+    def move_aside(self, mark='.damaged'):
+        """Put a damaged index.db out of the way (the next tidying up removes it), or, under another mark, one that is not ours."""
+        target, number = self.path + mark, 1
+        while mark != '.damaged' and os.path.exists(target):
+            number += 1
+            target = self.path + mark + '%d' % number
         for end in ('',) + _SIDE_FILES:
             try:
-                os.replace(self.path + end, self.path + '.damaged' + end)
+                os.replace(self.path + end, target + end)
             except FileNotFoundError:
                 # Side files are there only sometimes.
                 continue

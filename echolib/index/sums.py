@@ -16,11 +16,11 @@ class Sum(object):
     """What some sessions add up to.
 
     rows: how many there are; sessions: without ledgers; coverage: (lines, parse_errors, unknown_records); unknown: {agent:
-    those that hold no token counts}; tally: see analysis.
+    those that hold no token counts}; answers: the responses seen in those; tally: see analysis.
     """
 
     def __init__(self):
-        self.rows = self.sessions = 0
+        self.rows = self.sessions = self.answers = 0
         self.coverage = (0,) * len(_COVERAGE)
         self.unknown, self.tally, self.waiting = {}, {}, []
 
@@ -33,8 +33,13 @@ class Sum(object):
         if tokens == 'null':
             self.unknown[part.agent] = self.unknown.get(part.agent, 0) + 1
 
-    def add_text(self, text):
-        """Add a tally as it is stored."""
+    def add_text(self, text, messages, tokens):
+        """Add a tally as it is stored. messages: the session's msg_count; tokens: the column's text."""
+        if tokens == 'null':
+            tally = json.loads(text or '{}')
+            if not analysis.shared_keys(tally)['assistant_messages']:
+                # As its session-stats say.
+                self.answers += (messages or 0) - tally.get('w|messages', 0)
         if text:
             self.waiting.append(text)
             if len(self.waiting) >= _AT_ONCE:
@@ -50,6 +55,7 @@ class Sum(object):
         """Add another Sum."""
         self.rows += other.rows
         self.sessions += other.sessions
+        self.answers += other.answers
         self.coverage = tuple(map(add, self.coverage, other.coverage))
         analysis.add_tally(self.unknown, other.unknown)
         analysis.add_tally(self.tally, other.tally)
@@ -58,6 +64,7 @@ class Sum(object):
         """-> dict of the design's shared keys, with lines and coverage, tools and models."""
         out = analysis.shared_keys(self.tally)
         out['sessions'] = self.sessions
+        out['assistant_messages'] += self.answers
         out.update(zip(_COVERAGE, self.coverage))
         out['tools'] = analysis.tools_of(self.tally)
         out['by_model'] = analysis.models_of(self.tally)
@@ -83,7 +90,7 @@ def sums(catalog, which, key, ledgers=False, price=None):
     """
     found, key_of = {}, {}
     dated = which.since is not None or which.until is not None
-    columns = Part._fields + _COVERAGE + ('tokens',) + (() if dated else ('tally',))
+    columns = Part._fields + _COVERAGE + ('tokens',) + (() if dated else ('tally', 'msg_count'))
     size, end = len(Part._fields), len(Part._fields) + len(_COVERAGE)
     for row in catalog.values(columns, which, ledgers):
         part = Part(*row[:size])
@@ -97,7 +104,7 @@ def sums(catalog, which, key, ledgers=False, price=None):
         if dated:
             key_of[part.id] = name
         else:
-            mine.add_text(row[end + 1])
+            mine.add_text(row[end + 1], row[end + 2], row[end])
     for mine in found.values():
         mine.settle()
     for session, fact, _, _ in catalog.facts(set(key_of), which.since, which.until) if dated else ():
