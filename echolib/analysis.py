@@ -71,14 +71,15 @@ def _join_extra(a, b, _made={}):
     """What either line says of a call: the larger word of each field."""
     made = _made.get((a, b))
     if made is None:
-        made = '|'.join(max(pair, key=_length_first) for pair in zip(_split_extra(a), _split_extra(b)))
+        words = [max(pair, key=_length_first) for pair in zip(_split_extra(a), _split_extra(b))]
+        made = '|'.join(words if words[6] else words[:6])
         if len(_made) < 5000:
             _made[a, b] = made
     return made
 
 
 def _split_extra(extra):
-    return (extra.split('|') + [''] * 6)[:6]
+    return (extra.split('|') + [''] * 7)[:7]
 
 
 def _length_first(word):
@@ -227,7 +228,7 @@ def responses(profiles):
 
 def without_tokens(keys, answers):
     """-> shared keys of a session whose tokens nobody wrote down: unknown (None), not 0. answers: see responses()."""
-    return dict(keys, tokens=dict.fromkeys(BUCKETS), cost_usd=None, cache_hit_rate=None, total_is_lower_bound=True,
+    return dict(keys, tokens=dict.fromkeys(BUCKETS), reasoning_inside_output=None, cost_usd=None, cache_hit_rate=None, total_is_lower_bound=True,
                 api_calls=keys['api_calls'] or None, assistant_messages=keys['assistant_messages'] or answers)
 
 
@@ -256,26 +257,28 @@ def renames_copies(version):
 
 
 def _extra(words, _made={}):
-    """-> the stored form of (speed, geo, tier, searches, fetches, stop reason): '' when they say nothing."""
+    """-> the stored form of (speed, geo, tier, searches, fetches, stop reason, reasoning): '' when they say nothing."""
     made = _made.get(words)
     if made is None:
-        speed, geo, tier, searches, fetches, stop = words
+        speed, geo, tier, searches, fetches, stop, reasoning = words
         made = ''
-        if speed or geo or tier or searches or fetches or stop:
+        if speed or geo or tier or searches or fetches or stop or reasoning:
             made = '%s|%s|%s|%d|%d|%s' % (
                 '' if speed == 'standard' else _field(speed), '' if geo in ('not_available', 'global') else _field(geo),
                 '' if tier == 'standard' else _field(tier), searches, fetches, _field(stop))
+            if reasoning:
+                made += '|%d' % reasoning
         if len(_made) < 5000:
             _made[words] = made
     return made
 
 
 def _counters(model, _made={}):
-    """-> names of a model's counters: calls, the five buckets, their costs, unpriced calls and tokens."""
+    """-> names of a model's counters: calls and reasoning, the five buckets, their costs, unpriced calls and tokens."""
     names = _made.get(model)
     if names is None:
         head = 'm|%s|' % model
-        names = ([head + 'calls'], [head + b for b in BUCKETS], [head + 'cost_' + b for b in BUCKETS],
+        names = ([head + 'calls', head + 'reasoning'], [head + b for b in BUCKETS], [head + 'cost_' + b for b in BUCKETS],
                  head + 'unpriced_calls', head + 'unpriced_tokens')
         if len(_made) < 5000:
             _made[model] = names
@@ -286,7 +289,7 @@ _NO_WORDS = (None, None, None)
 
 
 def _extra_words(extra, _made={}):
-    """-> (speed, geo, tier, searches, fetches, stop reason) of a call's extra, None for what it does not say."""
+    """-> (speed, geo, tier, searches, fetches, stop reason, reasoning) of a call's extra, None for what it does not say."""
     made = _made.get(extra)
     if made is None:
         made = tuple(word or None for word in _split_extra(extra))
@@ -313,7 +316,7 @@ def contributions(fact, price=None):
         yield 'side_calls' if fact.side else 'assistant_messages', 1
         if not is_lower_bound(fact.output, fact.status, fact.visible):
             yield 'output_known_calls', 1
-        (calls,), buckets, costs, unpriced_calls, unpriced_tokens = _counters(model)
+        (calls, reasoned), buckets, costs, unpriced_calls, unpriced_tokens = _counters(model)
         yield calls, 1
         tokens = fact[5:10]
         # BUCKETS and Fact name the buckets in the same order.
@@ -321,7 +324,9 @@ def contributions(fact, price=None):
             if amount:
                 yield name, amount
         if fact.extra:
-            searches, fetches = _extra_words(fact.extra)[3:5]
+            searches, fetches, _, reasoning = _extra_words(fact.extra)[3:]
+            if reasoning:
+                yield reasoned, int(reasoning)
             if searches and searches != '0':
                 yield 'web_searches', int(searches)
             if fetches and fetches != '0':
@@ -384,7 +389,7 @@ def usd(pico):
 
 
 def models_of(tally):
-    """-> {model: {api_calls, tokens{}, cost_usd, known_cost_usd, cache_hit_rate}} of a tally."""
+    """-> {model: {api_calls, tokens{}, reasoning_inside_output, cost_usd, known_cost_usd, cache_hit_rate}} of a tally."""
     table = {}
     for name, amount in tally.items():
         if name.startswith('m|'):
@@ -396,7 +401,7 @@ def models_of(tally):
         tokens = dict((b, got.get(b, 0)) for b in BUCKETS)
         known = sum(got.get('cost_' + b, 0) for b in BUCKETS)
         out[model] = {
-            'api_calls': got.get('calls', 0), 'tokens': tokens,
+            'api_calls': got.get('calls', 0), 'tokens': tokens, 'reasoning_inside_output': got.get('reasoning', 0),
             'cost_usd': None if got.get('unpriced_calls') else usd(known), 'known_cost_usd': usd(known),
             'cost_by_bucket': dict((b, usd(got.get('cost_' + b, 0))) for b in BUCKETS),
             'cache_hit_rate': cache_hit_rate(tokens['cache_read'], tokens['input'],
@@ -417,7 +422,7 @@ def tools_of(tally):
 def shared_keys(tally):
     """-> the design's shared JSON keys that come from a tally (tokens, cost and the counters)."""
     tokens = dict((b, 0) for b in BUCKETS)
-    known = calls = missing = 0
+    known = calls = missing = reasoning = 0
     for name, amount in tally.items():
         if name.startswith('m|'):
             field = name.rsplit('|', 1)[1]
@@ -425,6 +430,8 @@ def shared_keys(tally):
                 tokens[field] += amount
             elif field.startswith('cost_'):
                 known += amount
+            elif field == 'reasoning':
+                reasoning += amount
             elif field == 'unpriced_calls':
                 calls += amount
             elif field == 'unpriced_tokens':
@@ -435,6 +442,7 @@ def shared_keys(tally):
         'interruptions', 'compactions', 'output_known_calls', 'slash_commands', 'retries'))
     out['turns'] = out['user_prompts'] + out['slash_commands']
     out['tokens'] = tokens
+    out['reasoning_inside_output'] = reasoning
     out['cost_usd'] = None if calls else usd(known)
     out['known_cost_usd'] = usd(known)
     out['total_is_lower_bound'] = bool(calls) or out['output_known_calls'] < out['api_calls']

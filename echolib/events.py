@@ -54,7 +54,9 @@ Usage = namedtuple('Usage', (
     'speed', 'geo', 'tier',                 # price modifiers the record shows, '' when none
     'web_searches', 'web_fetches',
     'stop_reason',
+    'reasoning',        # tokens of the output that were reasoning, 0 where the record does not tell
 ))
+Usage.__new__.__defaults__ = (0,)
 
 # A tier that marks the sums of several calls, given to one of them because their agent keeps no other figures.
 SUMMED = 'summed'

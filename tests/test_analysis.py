@@ -284,7 +284,8 @@ def test_counters_of_a_session():
     keys = analysis.shared_keys(tally_of(out.facts.values()))
     assert {name: keys[name] for name in keys if type(keys[name]) is int and name != 'cost_usd'} == {
         'subagents': 1, 'user_prompts': 2, 'slash_commands': 1, 'turns': 3, 'assistant_messages': 2, 'api_calls': 3,
-        'tool_calls': 3, 'tool_errors': 1, 'declined': 0, 'interruptions': 1, 'compactions': 1, 'output_known_calls': 3, 'retries': 1}
+        'tool_calls': 3, 'tool_errors': 1, 'declined': 0, 'interruptions': 1, 'compactions': 1, 'output_known_calls': 3, 'retries': 1,
+        'reasoning_inside_output': 0}
     # 5 + 6 + 7; 50 + 60 + 70; 100; 10 - 4; 4
     assert keys['tokens'] == {'input': 18, 'output': 180, 'cache_read': 100, 'cache_write_5m': 6, 'cache_write_1h': 4}
 

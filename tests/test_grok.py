@@ -448,12 +448,15 @@ def test_rows_without_a_prompt_id(tmp_path):
 def test_legs():
     both = {'inputTokens': 30, 'outputTokens': 3, 'modelCalls': 3, 'modelUsage': {
         'a': {'inputTokens': 10, 'outputTokens': 1, 'modelCalls': 1}, 'b': {'inputTokens': 15, 'outputTokens': 2, 'modelCalls': 1}, 'c': 7}}
-    assert grok_ledger.legs(both, 'm') == {'a': [10, 1, 0, 0, 1], 'b': [15, 2, 0, 0, 1], 'm': [5, 0, 0, 0, 1]}
-    assert grok_ledger.legs({'inputTokens': 5, 'modelCalls': 1}) == {'': [5, 0, 0, 0, 1]}
-    assert grok_ledger.legs({'inputTokens': 5, 'cachedReadTokens': 20}) == {'': [25, 0, 20, 0, 0]}
+    assert grok_ledger.legs(both, 'm') == {'a': [10, 1, 0, 0, 1, 0], 'b': [15, 2, 0, 0, 1, 0], 'm': [5, 0, 0, 0, 1, 0]}
+    assert grok_ledger.legs({'inputTokens': 5, 'modelCalls': 1}) == {'': [5, 0, 0, 0, 1, 0]}
+    assert grok_ledger.legs({'inputTokens': 5, 'cachedReadTokens': 20}) == {'': [25, 0, 20, 0, 0, 0]}
     assert grok_ledger.legs({'inputTokens': -1, 'outputTokens': 'x', 'modelCalls': True}) == {}
-    for leg in ((7, 3, 2, 1), (0, 0, 0, 0), (1, 1, 1, 1)):
-        shares = list(grok_ledger.split(list(leg) + [3], 3))
+    # Reasoning that no model's figures tell is that of the only model.
+    one = {'inputTokens': 5, 'outputTokens': 4, 'reasoningTokens': 3, 'modelUsage': {'a': {'inputTokens': 5, 'outputTokens': 4, 'modelCalls': 1}}}
+    assert grok_ledger.legs(one) == {'a': [5, 4, 0, 0, 1, 3]}
+    for leg in ((7, 3, 2, 1, 2), (0, 0, 0, 0, 0), (1, 1, 1, 1, 1)):
+        shares = list(grok_ledger.split(leg[:4] + (3,) + leg[4:], 3))
         assert tuple(sum(part) for part in zip(*shares)) == leg
         assert all(s[0] - s[2] - s[3] >= -1 for s in shares)
 
@@ -466,7 +469,7 @@ def test_an_incomplete_bill_is_a_lower_bound(tmp_path):
 
 def test_billed(root):
     rows = grok.billed(grok.session_at(os.path.join(root, 'sessions', 'app-0123456789abcdef', OLD)))
-    assert rows == [{'turn': 1, 'time': 1762074009000, 'model': 'grok-3', 'input': 300, 'output': 50, 'cache_read': 200, 'cache_write': 0, 'calls': 2}]
+    assert rows == [{'turn': 1, 'time': 1762074009000, 'model': 'grok-3', 'input': 300, 'output': 50, 'cache_read': 200, 'cache_write': 0, 'calls': 2, 'reasoning': 0}]
     assert grok.billed(grok.session_at(os.path.join(root, 'sessions', GROUP, PARENT))) is None
 
 

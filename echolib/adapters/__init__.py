@@ -18,6 +18,9 @@ Protocol of an adapter module (its parser's version and where it may be found st
     PUBLIC           {function: module of this package}: what the library offers of this agent alone (optional)
     client_counts(session)     -> dict of counters that the agent keeps of a session itself (optional)
     durations(session, calls)  -> {id of a tool call: milliseconds}, where the agent tells (optional)
+    listed(root)     -> set of ids of the sessions that the agent's own lists name, there or not (optional)
+    own_counters(tokens, reasoning)  -> {the agent's own name: tokens} of figures in our buckets, with that name's meaning, where
+                     its counters overlap (optional)
     owns(path)       -> bool: does this path look like one of this agent's files (names before content)
     head(path, also) -> dict of facts needed to place a loose file (session id), read from its first records
     read(source, coverage, offset, line, state)  -> iterator of lists of Event, one list a record; state (dict of plain

@@ -357,6 +357,18 @@ def side_files(path):
         return []
 
 
+def listed(root):
+    """-> set of ids of the sessions that the client's lists name (sessions-index.json of each project's folder)."""
+    from .lookup import client_index
+    top = os.path.join(root, 'projects')
+    try:
+        folders = [os.path.join(top, name) for name in os.listdir(top)]
+    except OSError:
+        # No root, no list.
+        return set()
+    return set(entry['sessionId'] for folder in folders for entry in client_index(folder) if type(entry.get('sessionId')) is str)
+
+
 def agent_facts(path):
     """-> dict of a subagent's sidecar (agentType, description, toolUseId, ...); {} when it cannot be read."""
     return json_object(path)

@@ -105,6 +105,7 @@ def parse_usage(message, visible):
         short = _count(split.get('ephemeral_5m_input_tokens'))
         if hour + short > written:
             written = hour + short
+    details = get('output_tokens_details')
     server = get('server_tool_use')
     searches = fetches = 0
     if server is not None and type(server) is dict:
@@ -112,7 +113,7 @@ def parse_usage(message, visible):
         fetches = _count(server.get('web_fetch_requests'))
     return _usage((model, _count(get('input_tokens')), _count(get('output_tokens')), _count(get('cache_read_input_tokens')),
                    written - hour, hour, 1 if stop else 0, visible, _word(get('speed')), _word(get('inference_geo')),
-                   _word(get('service_tier')), searches, fetches, stop))
+                   _word(get('service_tier')), searches, fetches, stop, _count(details.get('thinking_tokens')) if type(details) is dict else 0))
 
 
 def result_text(content, depth=0):

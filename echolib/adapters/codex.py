@@ -268,6 +268,19 @@ def thread_name(source, database):
     return names_of(home, database).get(source.session if source.role == 'main' else source.chain, '')
 
 
+def listed(root):
+    """-> set of ids of the threads that session_index.jsonl names."""
+    from .codex_names import names_of
+    return set(names_of(root, False))
+
+
+def own_counters(tokens, reasoning):
+    """-> the counters of token_count rows: cached input is part of the input there, reasoning of the output."""
+    sent = tokens['input'] + tokens['cache_read'] + tokens['cache_write_5m']
+    return {'input_tokens': sent, 'cached_input_tokens': tokens['cache_read'], 'output_tokens': tokens['output'],
+            'reasoning_output_tokens': reasoning, 'total_tokens': sent + tokens['output']}
+
+
 def files_of(name, given):
     """-> list of (edit or write, path) of the files that a tool call with this input changes."""
     from .codex_text import patched

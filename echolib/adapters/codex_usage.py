@@ -33,8 +33,8 @@ def fields(usage):
 
 def spent(values, model):
     """-> Usage of one response: cached and written tokens are part of the input there, reasoning of the output."""
-    entered, cached, output, _, _, written = values
-    return Usage(model, max(0, entered - cached - written), output, cached, written, 0, 1, 0, '', '', '', 0, 0, '')
+    entered, cached, output, reasoning, _, written = values
+    return Usage(model, max(0, entered - cached - written), output, cached, written, 0, 1, 0, '', '', '', 0, 0, '', min(reasoning, output))
 
 
 def nothing(model):

@@ -409,7 +409,7 @@ def resume(session_id, project):
 def billed(session):
     """-> rows of the client's own ledger (usage.json) of a session's main file, one a turn and model; None without one.
 
-    A row is a dict: turn, time (ms), model, input, output, cache_read, cache_write, calls. The figures of a turn hold its
+    A row is a dict: turn, time (ms), model, input, output, cache_read, cache_write, calls, reasoning (in output). The figures of a turn hold its
     subagents', and those of a fork the turns it copied.
     """
     from .grok_side import ledger
@@ -417,6 +417,13 @@ def billed(session):
         if source.role == 'main':
             return ledger(os.path.dirname(source.path)) or None
     return None
+
+
+def own_counters(tokens, reasoning):
+    """-> the figures of turn_completed rows: what came from a cache or went into it is part of the input there, reasoning of the output."""
+    sent = tokens['input'] + tokens['cache_read'] + tokens['cache_write_5m']
+    return {'inputTokens': sent, 'cachedReadTokens': tokens['cache_read'], 'cacheCreationTokens': tokens['cache_write_5m'],
+            'outputTokens': tokens['output'], 'reasoningTokens': reasoning, 'totalTokens': sent + tokens['output']}
 
 
 def client_counts(session):

@@ -60,12 +60,12 @@ class Parser(object):
                 out.append(Event(META, label, time, '', 0, None, None, text, None, 1, 0, 0, ASIDE + number))
         for row in ledger(self.folder):
             calls = row['calls'] or 1
-            leg = (row['input'] + row['cache_read'] + row['cache_write'], row['output'], row['cache_read'], row['cache_write'])
-            for k, (total, output, cached, created) in enumerate(split(leg, calls)):
+            leg = (row['input'] + row['cache_read'] + row['cache_write'], row['output'], row['cache_read'], row['cache_write'], calls, row['reasoning'])
+            for k, (total, output, cached, created, reasoning) in enumerate(split(leg, calls)):
                 # A fork copies turns as they ended: their time and sum tell them.
                 key = 'turn@%s.%d.%d:%s:%d' % (row['time'], leg[0], leg[1], row['model'], k)
                 out.append(Event(USAGE, '', row['time'], self.chain, 0, key, None, '', Usage(
-                    row['model'], max(0, total - cached - created), output, cached, created, 0, 1, 0, '', '', '', 0, 0, ''), 1, 0, 0,
+                    row['model'], max(0, total - cached - created), output, cached, created, 0, 1, 0, '', '', '', 0, 0, '', min(reasoning, output)), 1, 0, 0,
                     ASIDE + len(pairs) + len(out)))
         return out
 

@@ -9,9 +9,12 @@ import os
 from ..base.clock import parse_time
 from .grok_text import time_of, unwrap
 
-# Figures of one model on a bill, in this order. input is the whole prompt side, cached and created are parts of it.
-FIELDS = ('inputTokens', 'outputTokens', 'cachedReadTokens', 'cacheCreationTokens', 'modelCalls')
-_NONE = (0, 0, 0, 0, 0)
+# Figures of one model on a bill, in this order. input is the whole prompt side, cached and created are parts of it, reasoning is
+# a part of the output.
+FIELDS = ('inputTokens', 'outputTokens', 'cachedReadTokens', 'cacheCreationTokens', 'modelCalls', 'reasoningTokens')
+_NONE = (0,) * len(FIELDS)
+# Those of them that are shared out among the calls of a bill.
+_SHARED = (0, 1, 2, 3, 5)
 # More calls than this in one prompt are a damaged counter.
 _MOST_CALLS = 20000
 # Bills kept to compare with when a prompt is written again.
@@ -29,33 +32,34 @@ def count(value):
     return 0
 
 
-def _five(usage):
-    total, output, cached, created, calls = (count(usage.get(name)) for name in FIELDS)
+def _figures(usage):
+    total, output, cached, created, calls, reasoning = (count(usage.get(name)) for name in FIELDS)
     if cached + created > total:
         # Counted without the cached part, as the client's headless output has it.
         total += cached + created
-    return [total, output, cached, created, min(calls, _MOST_CALLS)]
+    return [total, output, cached, created, min(calls, _MOST_CALLS), min(reasoning, output)]
 
 
 def legs(usage, model=''):
-    """-> {model: [input with cache, output, cached, created, calls]} of a bill; what no model is named for is `model`'s."""
-    whole = _five(usage)
+    """-> {model: [input with cache, output, cached, created, calls, reasoning]} of a bill; what no model is named for is `model`'s."""
+    whole = _figures(usage)
     out = {}
     named = usage.get('modelUsage')
     for name, leg in named.items() if type(named) is dict else ():
         if type(name) is str and type(leg) is dict:
-            five = _five(leg)
-            if any(five):
-                out[name] = five
+            mine = _figures(leg)
+            if any(mine):
+                out[name] = mine
     if not out:
         return {model: whole} if any(whole) else {}
     rest = [max(0, a - sum(leg[i] for leg in out.values())) for i, a in enumerate(whole)]
     if rest[0] or rest[1]:
         mine = out.setdefault(model, list(_NONE))
         out[model] = [a + b for a, b in zip(mine, rest)]
-    elif rest[4] and len(out) == 1:
+    elif len(out) == 1:
         for leg in out.values():
             leg[4] += rest[4]
+            leg[5] = min(leg[1], leg[5] + rest[5])
     return out
 
 
@@ -77,9 +81,9 @@ def without(whole, part):
 
 
 def split(leg, calls):
-    """Yield `calls` equal shares (input with cache, output, cached, created) of a leg; their sum is the leg."""
+    """Yield `calls` equal shares (input with cache, output, cached, created, reasoning) of a leg; their sum is the leg."""
     for k in range(calls):
-        yield tuple(leg[i] * (k + 1) // calls - leg[i] * k // calls for i in range(4))
+        yield tuple(leg[i] * (k + 1) // calls - leg[i] * k // calls for i in _SHARED)
 
 
 class Bills(object):

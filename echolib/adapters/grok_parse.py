@@ -196,12 +196,12 @@ class Parser(object):
                 add(self.folded.setdefault(child, {}), spent)
         # A bill the client calls incomplete lacks the call that failed; one that lacks a subagent only is whole without it.
         partial = usage.get('usageIsIncomplete') is True and not running
-        for number, (model, k, (total, output, cached, created)) in enumerate(calls):
+        for number, (model, k, (total, output, cached, created, reasoning)) in enumerate(calls):
             last = number == len(calls) - 1
             final = 0 if partial and last else 1
             row.add(USAGE, '', '', '%s:%s:%d' % (key, model, k), None, Usage(
                 model, max(0, total - cached - created), output, cached, created, 0, final, 0 if final else 8 * output + 8,
-                '', '', '', 0, 0, stop if last else ''), part=2 + number)
+                '', '', '', 0, 0, stop if last else '', min(reasoning, output)), part=2 + number)
 
     def _checkpoint(self, row, update):
         ident = word(update.get('checkpoint_id')) or row.ident('checkpoint')

@@ -119,10 +119,10 @@ def ledger(folder):
     for turn in turns:
         if type(turn) is not dict:
             continue
-        for model, (total, output, cached, created, calls) in sorted(legs(turn).items()):
+        for model, (total, output, cached, created, calls, reasoning) in sorted(legs(turn).items()):
             rows.append({'turn': turn.get('turnNumber'), 'time': parse_time(turn.get('endedAt')), 'model': model,
                          'input': max(0, total - cached - created), 'output': output, 'cache_read': cached,
-                         'cache_write': created, 'calls': calls})
+                         'cache_write': created, 'calls': calls, 'reasoning': reasoning})
     return rows
 
 

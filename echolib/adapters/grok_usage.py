@@ -8,7 +8,7 @@ import os
 
 from ..events import USAGE
 from . import Source, grok
-from .grok_ledger import add, bills_of
+from .grok_ledger import FIELDS, add, bills_of
 from .grok_side import cards, find
 from .grok_text import word
 
@@ -40,24 +40,24 @@ def _read(folder, role='main'):
 
 
 def _legs(events):
-    """-> {model: [input with cache, output, cached, created, calls]} of usage events."""
+    """-> {model: [input with cache, output, cached, created, calls, reasoning]} of usage events."""
     out = {}
     for event in events:
         use = event.data
-        add(out, {use.model: [use.input + use.cache_read + use.cache_write_5m, use.output, use.cache_read, use.cache_write_5m, 1]})
+        add(out, {use.model: [use.input + use.cache_read + use.cache_write_5m, use.output, use.cache_read, use.cache_write_5m, 1, use.reasoning]})
     return out
 
 
 def figures(leg):
     """-> dict of one row of figures: input_tokens (cache included), output_tokens, cache_read_tokens, cache_write_tokens,
     total_tokens, model_calls, cache_hit_rate (None without input)."""
-    total, output, cached, created, calls = leg
+    total, output, cached, created, calls, _ = leg
     return {'input_tokens': total, 'output_tokens': output, 'cache_read_tokens': cached, 'cache_write_tokens': created,
             'total_tokens': total + output, 'model_calls': calls, 'cache_hit_rate': cached / float(total) if total else None}
 
 
 def _sum(legs):
-    out = [0, 0, 0, 0, 0]
+    out = [0] * len(FIELDS)
     for leg in legs.values():
         out = [a + b for a, b in zip(out, leg)]
     return out

@@ -287,6 +287,12 @@ def spill_text(path, limit=0):
     return file_text(path, limit)
 
 
+def listed(root):
+    """-> set of ids of the sessions that Kimi Code's session_index.jsonl names; the last row of an id counts."""
+    from .kimi_files import listed as found
+    return found(root)
+
+
 def side_files(path):
     """Other files of a main transcript that are worth keeping with it: the session's state.json."""
     state = os.path.join(_folder_of(path), _STATE)

@@ -179,6 +179,20 @@ def directory_of(root, group):
     return ''
 
 
+def listed(root):
+    """See kimi.listed."""
+    found = set()
+    try:
+        for record in read_records(os.path.join(root, 'session_index.jsonl')):
+            sid = word(record.data.get('sessionId'))
+            if sid:
+                (found.discard if record.data.get('deleted') is True else found.add)(sid)
+    except OSError:
+        # Older clients, and Kimi CLI, have none.
+        return set()
+    return found
+
+
 def _code_directory(about, folder):
     """-> the directory of a session of Kimi Code: its state, the index of sessions, the list of workspaces."""
     found = word(about.get('cwd')) or word(about.get('workDir'))

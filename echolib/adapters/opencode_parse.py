@@ -310,10 +310,10 @@ def usage_of(tokens, model):
     the output holds it."""
     cache = inner(tokens, 'cache')
     sent, output, thought = count(tokens.get('input')), count(tokens.get('output')), count(tokens.get('reasoning'))
-    read, written = count(cache.get('read')), count(cache.get('write'))
+    read, written, reasoning = count(cache.get('read')), count(cache.get('write')), thought
     if thought and thought <= output and count(tokens.get('total')) == sent + output + read + written:
         thought = 0
-    return usage(model, sent, output + thought, read, written)
+    return usage(model, sent, output + thought, read, written, reasoning)
 
 
 def bills(session, data, parts):

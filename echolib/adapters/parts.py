@@ -100,7 +100,7 @@ def outcome(name, status, text, failed=False):
 def usage_of(model, sent, output, cached, thoughts, tool, total):
     """-> Usage of a call. The cache is part of the input, thoughts and what tools put into the prompt stand beside output
     and input, unless `total` (0: not said) shows otherwise."""
-    beside = False
+    beside, reasoning = False, thoughts
     if total:
         plain = sent + output
         if tool and total in (plain, plain + thoughts):
@@ -108,7 +108,7 @@ def usage_of(model, sent, output, cached, thoughts, tool, total):
         if thoughts and total == plain + tool:
             thoughts = 0
         beside = bool(cached) and total == plain + cached + thoughts + tool
-    return usage(model, uncached(sent, cached, 0, beside) + tool, output + thoughts, cached)
+    return usage(model, uncached(sent, cached, 0, beside) + tool, output + thoughts, cached, 0, reasoning)
 
 
 def prompt(parts, display):

@@ -52,9 +52,12 @@ def mark(text):
     return '%08x' % crc32(text.encode('utf-8', 'replace'))
 
 
-def usage(model, fresh, output, read=0, written=0):
-    """-> Usage of one finished call whose counters do not overlap; a cache write without a lifetime is a short one."""
-    return Usage(model, fresh, output, read, written, 0, 1, 0, '', '', '', 0, 0, '')
+def usage(model, fresh, output, read=0, written=0, reasoning=0):
+    """-> Usage of one finished call whose counters do not overlap; a cache write without a lifetime is a short one.
+
+    reasoning: what of the output was reasoning, as the record tells.
+    """
+    return Usage(model, fresh, output, read, written, 0, 1, 0, '', '', '', 0, 0, '', min(reasoning, output))
 
 
 def uncached(sent, read, written, beside=False):

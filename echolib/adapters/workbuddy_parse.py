@@ -63,6 +63,7 @@ def usage_of(data):
     every spelling; reasoning is part of the output."""
     said = inner(data, 'providerData')
     raw = inner(said, 'rawUsage')
+    reasoning = count(inner(raw, 'completion_tokens_details').get('reasoning_tokens'))
     if raw:
         details = inner(raw, 'prompt_tokens_details')
         sent, output = count(raw.get('prompt_tokens')), count(raw.get('completion_tokens'))
@@ -87,7 +88,7 @@ def usage_of(data):
         written = _first_count((plain, details), 'cache_write_tokens', 'cacheWriteTokens', 'cache_creation_input_tokens', 'cacheCreationInputTokens')
     if not (sent or output or read or written):
         return None
-    return usage(model_of(data), uncached(sent, read, written, beside), output, read, written)
+    return usage(model_of(data), uncached(sent, read, written, beside), output, read, written, reasoning)
 
 
 def _merged(details):

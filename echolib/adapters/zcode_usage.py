@@ -70,7 +70,7 @@ def usage_of(row, beside):
     status = word(row['status']).lower()
     if not (sent or output or read or written) and status not in ('completed', ''):
         return None
-    return usage(word(row['model_id']).strip(), uncached(sent, read, written, beside), output, read, written)
+    return usage(word(row['model_id']).strip(), uncached(sent, read, written, beside), output, read, written, count(row['reasoning_tokens']))
 
 
 def time_of(row):

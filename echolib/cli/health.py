@@ -183,6 +183,7 @@ def examine(asked, notes=()):
         'unreadable': len(unreadable), 'unreadable_files': [{'path': text_path(p), 'reason': why} for p, why in unreadable],
         'unreadable_dirs': len(folders), 'unreadable_folders': [{'path': text_path(p), 'reason': why} for p, why in folders],
         'history_only_prompts': kept[0], 'history_only_sessions': kept[1],
+        'missing_sessions': sum(1 for name, _ in asked.catalog.missing() if agent in (None, name)),
         'future_sessions': len(future), 'future': [{'session_id': r.sid, 'modified': iso(r.modified)} for r in future],
         'cleanup': [dict(one._asdict(), root=text_path(one.root), first=iso(one.first) or None) for one in leaves if fits(one)],
         'python': _python()}
@@ -248,6 +249,8 @@ def _doctor_text(out, data, asked, clean, most):
     if data['history_only_sessions']:
         lines.append('gone, but for their prompts (search finds them): %s, %s' % (
             _many(data['history_only_sessions'], 'session'), _many(data['history_only_prompts'], 'prompt')))
+    if data['missing_sessions']:
+        lines.append('gone, named only by a list of their agent: %s' % _many(data['missing_sessions'], 'session'))
     _list(lines, 'dated after this clock', data['future_sessions'],
           ['%s  %s' % (clean.line(f['session_id']), f['modified']) for f in data['future']], most)
     _list(lines, 'folders that cannot be listed', data['unreadable_dirs'],

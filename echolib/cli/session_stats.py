@@ -11,6 +11,7 @@ from ..index.catalog import session_keys, tokens_unknown
 from ..insights import session_work
 from .common import amount, compact, dump, iso, money, when
 from .session import Session, adapter_of, command, segment_json
+from .totals import own_counters
 
 # Models that are listed, and words (skills, commands, kinds) of a line.
 _MODELS, _WORDS = 12, 6
@@ -49,6 +50,7 @@ def numbers(session):
     if tokens_unknown(row):
         out['tokens_note'] = getattr(adapter_of(session), 'TOKENS', 'the transcript holds no token counts')
     out.update(own)
+    own_counters(out, row.agent, own)
     out['sessions'] = 1
     for name in ('lines', 'parse_errors', 'unknown_records'):
         out[name] = getattr(row, name) or 0

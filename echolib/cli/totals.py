@@ -24,6 +24,8 @@ def gather(asked):
     for place, name in enumerate(('by_agent', 'by_project')):
         out[name] = dict((key, one.figures()) for key, one in merged(found, lambda key: key[place]).items())
     _canonical(out, table)
+    for agent, row in out['by_agent'].items():
+        own_counters(row, agent, row)
     share = machine.totals()
     out['machine'] = {'sessions': machine.rows, 'tokens': share['tokens'], 'cost_usd': share['cost_usd']}
     out['machine_sessions'] = machine.rows
@@ -34,6 +36,14 @@ def gather(asked):
     out['prices_as_of'] = table.as_of
     out['index'] = asked.index_state()
     return out
+
+
+def own_counters(out, agent, figures):
+    """Add figures with tokens under the agent's own names, as `raw`, where its counters overlap and ours do not."""
+    from ..adapters import registry
+    adapter = registry.get(agent)
+    if hasattr(adapter, 'own_counters') and None not in figures['tokens'].values():
+        out['raw'] = adapter.own_counters(figures['tokens'], figures['reasoning_inside_output'])
 
 
 def _canonical(out, table):

@@ -5,7 +5,7 @@ import os
 from ..adapters import Source
 from ..base import paths
 from ..base.errors import AmbiguousReference, UnknownReference, UsageError
-from ..base.files import json_object, open_regular
+from ..base.files import open_regular
 from ..base.shapes import shape
 from ..base.text import clean_surrogates
 
@@ -193,24 +193,20 @@ class Catalog(object):
         return False
 
     def _listed_elsewhere(self, sid):
-        """The full id when a sessions-index.json of the client still names a session that is not on disk."""
-        if len(sid) < 8:
-            return None
-        for root, in self.db.execute('select path from roots'):
-            folder = os.path.join(paths.restored(root), 'projects')
-            try:
-                names = os.listdir(folder)
-            except OSError:
-                # A root that is not there has no such list.
-                continue
-            for name in names:
-                # Most folders have none, and a broken one tells nothing.
-                entries = json_object(os.path.join(folder, name, 'sessions-index.json')).get('entries')
-                for entry in entries if isinstance(entries, list) else ():
-                    found = entry.get('sessionId') if isinstance(entry, dict) else None
-                    if isinstance(found, str) and found.lower().startswith(sid.lower()):
-                        return found
-        return None
+        """The full id when an agent's own list still names a session that is not on disk."""
+        return next((one for _, one in self.missing() if one.lower().startswith(sid.lower())), None) if len(sid) >= 8 else None
+
+    def missing(self):
+        """-> sorted list of (agent, id) of the sessions that an agent's own list names and that are not there."""
+        from ..adapters import registry
+        there = set((agent, sid.lower()) for agent, sid in self.db.execute(
+            "select agent, sid from sessions union select agent, chain from files join roots on roots.id = files.root where chain != ''"))
+        found = set()
+        for adapter in registry.adapters():
+            if hasattr(adapter, 'listed'):
+                for root in adapter.roots():
+                    found.update((adapter.NAME, sid) for sid in adapter.listed(root))
+        return sorted(one for one in found if (one[0], one[1].lower()) not in there)
 
     # files and facts
 

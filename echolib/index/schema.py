@@ -10,7 +10,7 @@ import sqlite3
 from ..base import paths
 from ..base.errors import IndexUnusable
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 INDEX_NAME = 'index.db'
 
 INDEX_SCHEMA = '''

@@ -72,12 +72,12 @@ class Sum(object):
         return out
 
     def figures(self):
-        """-> {sessions, api_calls, tokens, cost_usd, known_cost_usd, tokens_unknown} of a row of a table.
+        """-> {sessions, api_calls, tokens, reasoning_inside_output, cost_usd, known_cost_usd, tokens_unknown} of a row of a table.
 
         tokens_unknown: how many of them hold no token counts; the tokens are those of the others.
         """
         keys = analysis.shared_keys(self.tally)
-        out = dict((k, keys[k]) for k in ('api_calls', 'tokens', 'cost_usd', 'known_cost_usd'))
+        out = dict((k, keys[k]) for k in ('api_calls', 'tokens', 'reasoning_inside_output', 'cost_usd', 'known_cost_usd'))
         out['sessions'] = self.sessions
         out['tokens_unknown'] = sum(self.unknown.values())
         return out
