@@ -5,12 +5,11 @@ the caller.  Never raises on content; only opening a file may fail (OSError).
 """
 import io
 import os
-import re
 import sys
 from collections import namedtuple
-from json import JSONDecoder
 
 from .base.files import open_regular
+from .base.patterns import Pattern
 from .base.shapes import shape
 
 # Errors kept one by one; beyond that they are only counted.
@@ -95,13 +94,23 @@ def _bounded_int(text):
     return int(text)
 
 
-if hasattr(sys, 'get_int_max_str_digits'):
-    _decoder = JSONDecoder()
-else:
-    _decoder = JSONDecoder(parse_int=_bounded_int)
-_scan = _decoder.scan_once
+class _Plain(object):
+    """How JSON is read: what json.JSONDecoder() holds."""
+
+    strict, object_hook, object_pairs_hook, parse_float = True, None, None, float
+    parse_int = int if hasattr(sys, 'get_int_max_str_digits') else _bounded_int
+    parse_constant = {'NaN': float('nan'), 'Infinity': float('inf'), '-Infinity': float('-inf')}.__getitem__
+
+
+try:
+    # The scanner that json uses; json itself loads `re`, which takes longer than all that a search has to read.
+    from _json import make_scanner
+    _scan = make_scanner(_Plain)
+except ImportError:
+    from json import JSONDecoder
+    _scan = JSONDecoder(parse_int=_Plain.parse_int).scan_once
 _WHITE = ' \t\r\n'
-_BETWEEN = '[\\0 \t\r\n]*'
+_BETWEEN = Pattern('[\\0 \t\r\n]*')
 
 
 def parse_line(line):
@@ -152,7 +161,7 @@ def _parse_hard(text):
             if type(value) is dict:
                 saved.append(value)
             # Only what may stand between records is stepped over, without copying the rest of a long line.
-            end = re.compile(_BETWEEN).match(bare, end).end()
+            end = _BETWEEN.match(bare, end).end()
             if end == len(bare):
                 break
             value, end = _scan(bare, end)

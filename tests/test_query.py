@@ -6,7 +6,7 @@ import pytest
 
 from echolib.index import matching
 from echolib.index.query import (ALL_WORDS, OPERATORS, STOP_WORDS, alternatives_expression, as_question, dates_in,
-                                 is_single, match_expression, parse, with_forms, word_forms)
+                                 is_single, match_expression, parse, with_forms, word_forms, _humps, _is_hyphened, _is_version)
 
 
 def words(text):
@@ -144,10 +144,10 @@ def test_spellings_of_an_identifier(text):
 
 def test_spellings_meet_each_other():
     for one in ('parse_line_outcome', 'parseLineOutcome', 'ParseLineOutcome', 'PARSE_LINE_OUTCOME', 'parse-line-outcome'):
-        found = matching.pattern(only(one))
+        found = matching.Matcher(only(one))
         for other in ('parse_line_outcome', 'parseLineOutcome', 'parse line outcome', 'parse-line-outcome', 'Parse.Line.Outcome'):
-            assert found.search(matching.folded('call %s here' % other)), (one, other)
-        assert not found.search('parse the line outcome') and not found.search('xparselineoutcomes')
+            assert found.find(matching.folded('call %s here' % other)), (one, other)
+        assert not found.find('parse the line outcome') and not found.find('xparselineoutcomes')
     # In quotes, the words are asked for as they are.
     assert only('"parseLineOutcome"').other == ()
 
@@ -348,5 +348,61 @@ def test_any_text_is_a_query():
             for term in alternatives:
                 assert term.words and all(word and not re.search('[\x00-/:-`{-\x7f]', word) for word in term.words), text
                 # What was typed matches itself.
-                assert matching.pattern(term).search(matching.folded(text)), (text, term)
+                assert matching.Matcher(term).find(matching.folded(text)), (text, term)
         assert as_question(query).question
+
+
+# told without expressions, as these expressions tell it
+def as_expression(term):
+    """-> what a Matcher looks for, as a regular expression over folded text."""
+    def begin(text):
+        return re.escape(text) + ('(?<![^\\W_]%s)' % re.escape(text) if text[0].isalnum() or text[0] >= '\x80' else '')
+
+    def end(text):
+        return '' if term.prefix or not (text[-1].isalnum() or text[-1] >= '\x80') else r'(?![^\W_])'
+
+    forms = []
+    if term.literal and term.literal < '\x80' and all(c < '\x80' for c in term.literal):
+        parts = term.literal.split(' ')
+        forms.append(begin(parts[0]) + ''.join(r'\s+' + re.escape(part) for part in parts[1:]) + end(parts[-1]))
+    for pieces in (term.words,) + term.other:
+        out = begin(pieces[0])
+        for before, piece in zip(pieces, pieces[1:]):
+            spaced = before[-1] < '\u0e01' and piece[0] < '\u0e01'
+            out += '[\x00-/:-`{-\x7f]{%d,40}?' % spaced + re.escape(piece)
+        forms.append(out + end(pieces[-1]))
+    return re.compile('|'.join(forms))
+
+
+PIECES = ['a', 'b', 'ab', 'foo', 'Foo', 'fooBar', 'C++', '--no-verify', 'v1.2', '1.2', 'src/app.py', '\u6d4b', '\u6d4b\u8bd5', '\xe9', '_', '-', ' ', '  ', '.',
+          '\n', 'e\u0301', '\ud55c', 'x_y', '*', '"a b"', '"c++ d"', '+', '\t', ' ' * 41, 'A1', '\xdf', '\u0130', '\u0e14']
+
+
+def test_matchers_find_what_expressions_find():
+    dice, hits = random.Random(5), 0
+    for _ in range(6000):
+        query = ''.join(dice.choice(PIECES) for _ in range(dice.randrange(1, 5)))
+        if dice.random() < 0.3:
+            query = '"%s"' % query.replace('"', '')
+        low = matching.folded(''.join(dice.choice(PIECES + [query.strip('"*'), query.lower()]) for _ in range(dice.randrange(1, 12))))
+        for alternatives in parse(query).terms:
+            for term in map(with_forms, alternatives):
+                wanted = [found.span() for found in as_expression(term).finditer(low)]
+                assert list(matching.Matcher(term).spans(low)) == wanted, (query, low)
+                assert matching.Matcher(term).find(low) == (wanted[0] if wanted else None), (query, low)
+                hits += len(wanted)
+    assert hits > 1500
+
+
+def test_parts_of_identifiers_and_kinds_of_words():
+    dice, count = random.Random(6), 0
+    for _ in range(20000):
+        word = ''.join(dice.choice('aabBCc12_$-.vV\xe9\u0663') for _ in range(dice.randrange(1, 9)))
+        if re.match(r'[A-Za-z_$][A-Za-z0-9_$]*\Z', word):
+            assert _humps(word) == re.findall('[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+', word), word
+            count += 1
+        if '-' in word:
+            assert _is_hyphened(word) == bool(re.match(r'[A-Za-z]\w*(-\w+)+\Z', word)), word
+        if '.' in word:
+            assert _is_version(word) == bool(re.match(r'[vV]?[0-9]+(\.[0-9]+)+\Z', word)), word
+    assert count > 4000

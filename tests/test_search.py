@@ -386,6 +386,14 @@ def test_filters_of_wrong_values(crowd):
         assert got.rc == 2 and said in got.err and got.out == '', argv
 
 
+def test_words_need_no_quotes(crowd):
+    def asked(*argv):
+        got = crowd.run('search', *(argv + ('--format', 'json')))
+        return dict(got.json(), index=None)
+    assert asked('alpha', 'echo') == asked('alpha echo') == asked('alpha', '--limit', '10', 'echo')
+    assert crowd.run('search').rc == crowd.run('search', '--limit', '3').rc == 2
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize('more', [(), ('--include-tools',)])
 def test_a_loud_session_does_not_hide_the_others(crowd, more):
@@ -634,7 +642,7 @@ def test_any_text_is_searched(homes):
         for text in [random_query(rng) for _ in range(400)]:
             for tools in (False, True):
                 searcher, answer = ask(text, tools=tools)
-                patterns = [matching.pattern(t) for alternatives in answer.terms for t in alternatives]
+                patterns = [matching.Matcher(t) for alternatives in answer.terms for t in alternatives]
                 for hit in answer.hits:
                     marked = matching.snippet(searcher.texts.text(hit.file, hit.offset, hit.length, hit.part), patterns)
                     assert marked and marked.count('«') == marked.count('»'), text

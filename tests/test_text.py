@@ -192,7 +192,7 @@ def test_work_grows_with_the_text():
 
 def test_what_is_hidden_but_called_printable():
     """Text that Python calls printable is looked at more closely only where it holds one of these."""
-    pattern = re.compile(text._pattern('hidden').pattern + '|' + text._pattern('breaks').pattern)
+    pattern = re.compile(text._hidden.pattern + '|' + text._breaks.pattern)
     for number in range(0x110000):
         char = chr(number)
         if char.isprintable() and pattern.search(char):

@@ -3,11 +3,9 @@
 Loose by design: unknown fields are ignored, an unknown or drifted record becomes an `unknown` event and is counted
 once. Facts about the format come from the client's own builds (0.2.126 to 2.1.332) and from real transcripts.
 """
-import json
-import re
-
 from ..base.clock import parse_time
 from ..base.fold import is_ascii
+from ..base.patterns import Pattern
 from ..events import (
     ATTACHMENT, COLLATERAL, COMPACTION, DECLINED, ERROR, INJECTED, INTERRUPTION, META, OK, PROMPT, QUEUED, RECAP,
     REPLY, THINKING, TOOL_CALL, TOOL_RESULT, TYPED, UNKNOWN, USAGE, Compaction, Event, ToolResult, Usage)
@@ -31,7 +29,7 @@ _REFUSED = ("The user doesn't want to", '[Request interrupted by user', 'Permiss
             'Claude requested permissions', 'Interrupted by user', 'User rejected tool use')
 _COLLATERAL = ('Sibling tool call errored', '<tool_use_error>Sibling tool call errored',
                'Cancelled: parallel tool call', '<tool_use_error>Cancelled: parallel tool call')
-_SPILL = r'saved to: *([^\n]+)'
+_SPILL = Pattern(r'saved to: *([^\n]+)')
 # Clients that cut stdout beside a spilled result cut it to 30,000 characters (2.1.50 and later); more is all of it.
 _STDOUT_KEPT = 32000
 _usage = Usage._make
@@ -151,6 +149,7 @@ def result_text(content, depth=0):
 
 def _as_json(value):
     try:
+        import json
         return json.dumps(value, ensure_ascii=False, sort_keys=True)[:4000]
     except RecursionError:
         # Nested nearly as deep as can be read: what can be read of it.
@@ -380,7 +379,7 @@ class Parser(object):
             label = _failure(text, extra, data)
         spill = ''
         if '<persisted-output>' in text[:200]:
-            found = re.search(_SPILL, text[:2000])
+            found = _SPILL.search(text[:2000])
             if found:
                 spill = found.group(1).strip()
         if type(extra) is dict:

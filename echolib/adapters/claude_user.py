@@ -2,8 +2,7 @@
 
 The one place that decides what a real prompt is (formats: user records of 0.2 to 2.1).
 """
-import re
-
+from ..base.patterns import Pattern
 from ..events import INTERRUPTION, INJECTED, PROMPT, QUEUED, RECAP, SLASH, TYPED
 
 INTERRUPTED = '[Request interrupted by user'
@@ -20,29 +19,33 @@ _MACHINE = (
 )
 _MACHINE_HEADS = tuple(head for head, _ in _MACHINE)
 # Blocks the harness puts before or after what was typed: cut away, the rest stays.
-# (Patterns are texts: re keeps what it compiled, and most runs need none of them.)
-_WRAPPER = (
-    r'<(system-reminder|ide_opened_file|ide_selection|ide_diagnostics|uploaded_files|new-diagnostics)\b[^<>]*>')
+_WRAPPERS = 'system-reminder ide_opened_file ide_selection ide_diagnostics uploaded_files new-diagnostics'.split()
+_WRAPPER = Pattern(r'<(%s)\b[^<>]*>' % '|'.join(_WRAPPERS))
 # What 1.0.128 writes into a user row of its own when there is no such command.
-_NO_COMMAND = r'Unknown slash command: [\w:.-]+\s*\Z'
-_BARE_COMMAND = r'/[A-Za-z][\w.-]*(?::[\w.-]+)*(?=\s|$)'
+_NO_COMMAND = Pattern(r'Unknown slash command: [\w:.-]+\s*\Z')
+_BARE_COMMAND = Pattern(r'/[A-Za-z][\w.-]*(?::[\w.-]+)*(?=\s|$)')
 # Origins that are a person at the keyboard (or her voice, or her own channel).
 _HUMAN_ORIGINS = ('human', 'channel', 'voice-call', 'remote', 'suggestion')
 
 
 def _tag(name, text):
-    found = re.search(r'<%s>(.*?)(?:</%s>|\Z)' % (name, name), text, re.S)
-    return found.group(1).strip() if found else ''
+    start = text.find('<%s>' % name)
+    if start < 0:
+        return ''
+    start += len(name) + 2
+    end = text.find('</%s>' % name, start)
+    return text[start:end if end >= 0 else len(text)].strip()
 
 
 def strip_wrappers(text):
     """`text` without the blocks that the harness wraps around what a person typed."""
     if '<' not in text:
         return text
-    wrapper = re.compile(_WRAPPER)
+    if not any('<' + name in text for name in _WRAPPERS):
+        return text.strip()
     kept, at, start, open_ended = [], 0, 0, set()
     while True:
-        found = wrapper.search(text, start)
+        found = _WRAPPER.search(text, start)
         if found is None:
             break
         start, name = found.end(), found.group(1)
@@ -83,12 +86,12 @@ def classify_text(text):
                 return INJECTED, label, bare
     if bare.startswith(_RECAP_HEAD):
         return INJECTED, RECAP, bare
-    if bare.startswith('Unknown slash command: ') and re.match(_NO_COMMAND, bare):
+    if bare.startswith('Unknown slash command: ') and _NO_COMMAND.match(bare):
         return INJECTED, 'command_output', bare
     shown = strip_wrappers(text)
     if not shown.strip():
         return INJECTED, 'reminder', text
-    if shown.startswith('/') and re.match(_BARE_COMMAND, shown):
+    if shown.startswith('/') and _BARE_COMMAND.match(shown):
         return PROMPT, SLASH, shown
     return PROMPT, TYPED, shown
 

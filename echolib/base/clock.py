@@ -4,10 +4,10 @@ Owns parsing, printing, calendar arithmetic and the meaning of --since and --unt
 calendar: their import alone costs a tenth of a search.
 """
 
-import re
 import time
 
-from echolib.base.errors import UsageError
+from .errors import UsageError
+from .patterns import Pattern
 
 _DAY = 86400000
 _MIN = -62135596800000      # 0001-01-01T00:00:00.000Z
@@ -68,21 +68,32 @@ def _from_epoch(number):
         return None
 
 
-_iso = None
+_ISO = Pattern(
+    r'(\d{4})(?:-(\d\d)-(\d\d)|(\d\d)(\d\d))'
+    r'(?:(?:[Tt]|[ ]+)(\d\d)(?::?(\d\d)(?::?(\d\d)(?:[.,](\d+))?)?)?'
+    r'[ ]*([Zz]|UTC|GMT|[+-]\d\d(?::?\d\d(?::?\d\d)?)?)?)?\Z', 'ASCII')
+
+
+def _usual(text):
+    """The groups of _ISO for 'YYYY-MM-DDTHH:MM:SS.mmmZ', told without it; None for any other spelling."""
+    if len(text) != 24 or text[4] + text[7] + text[10] + text[13] + text[16] + text[19] + text[23] != '--T::.Z':
+        return None
+    parts = text[:4], text[5:7], text[8:10], text[11:13], text[14:16], text[17:19], text[20:23]
+    digits = ''.join(parts)
+    if not digits.isdigit() or max(digits) > '9':
+        return None
+    return parts[:3] + (None, None) + parts[3:] + ('Z',)
 
 
 def _fields(text):
     """(ms without regard to the zone, zone offset in s or None, unit in ms of the last part given), or None."""
-    global _iso
-    if _iso is None:
-        _iso = re.compile(
-            r'(\d{4})(?:-(\d\d)-(\d\d)|(\d\d)(\d\d))'
-            r'(?:(?:[Tt]|[ ]+)(\d\d)(?::?(\d\d)(?::?(\d\d)(?:[.,](\d+))?)?)?'
-            r'[ ]*([Zz]|UTC|GMT|[+-]\d\d(?::?\d\d(?::?\d\d)?)?)?)?\Z', re.ASCII)
-    m = _iso.match(text)
-    if not m:
-        return None
-    year, month, day, month2, day2, hour, minute, second, fraction, off = m.groups()
+    groups = _usual(text)
+    if groups is None:
+        m = _ISO.match(text)
+        if not m:
+            return None
+        groups = m.groups()
+    year, month, day, month2, day2, hour, minute, second, fraction, off = groups
     year, month, day = int(year), int(month or month2), int(day or day2)
     if not (year and 1 <= month <= 12 and 1 <= day <= days_in_month(year, month)):
         return None
@@ -120,12 +131,12 @@ def _parse_text(text):
     return ms if _MIN <= ms <= _MAX else None
 
 
+_DIGITS = Pattern(r'\d{9,20}(\.\d{0,9})?\Z', 'ASCII')
+
+
 def _parse_digits(text):
-    if re.match(r'\d{9,20}\Z', text, re.ASCII):
-        return _from_epoch(int(text))
-    if re.match(r'\d{9,20}\.\d{0,9}\Z', text, re.ASCII):
-        return _from_epoch(float(text))
-    return None
+    m = _DIGITS.match(text)
+    return m and _from_epoch(float(text) if m.group(1) else int(text))
 
 
 def days_from_civil(year, month, day):
@@ -229,7 +240,7 @@ def zone(name=None):
     text = name.strip()
     if text.upper() in ('UTC', 'Z', 'GMT'):
         return UTC
-    m = re.match(r'(?:UTC|GMT)?([+-])(\d\d?)(?::?([0-5]\d))?\Z', text, re.ASCII | re.IGNORECASE)
+    m = _OFFSET.match(text)
     if m and int(m.group(2)) < 24:
         seconds = int(m.group(2)) * 3600 + int(m.group(3) or 0) * 60
         seconds = -seconds if m.group(1) == '-' else seconds
@@ -244,6 +255,9 @@ def zone(name=None):
     return found
 
 
+_OFFSET = Pattern(r'(?:UTC|GMT)?([+-])(\d\d?)(?::?([0-5]\d))?\Z', 'ASCII', 'IGNORECASE')
+# No way out of the folder.
+_ZONE_NAME = Pattern(r'[A-Za-z][\w+-]{0,40}(?:/[\w+-]{1,40}){0,3}\Z', 'ASCII')
 _zones = {}
 _ZONE_FOLDERS = ('/usr/share/zoneinfo', '/usr/lib/zoneinfo', '/usr/share/lib/zoneinfo', '/etc/zoneinfo')
 
@@ -251,7 +265,7 @@ _ZONE_FOLDERS = ('/usr/share/zoneinfo', '/usr/lib/zoneinfo', '/usr/share/lib/zon
 def _file_zone(name):
     """The zone read from the system's compiled database (the data zoneinfo reads, without datetime), or None."""
     import os
-    if not re.match(r'[A-Za-z][\w+-]{0,40}(?:/[\w+-]{1,40}){0,3}\Z', name, re.ASCII):      # no way out of the folder
+    if not _ZONE_NAME.match(name):
         return None
     for path in os.environ.get('PYTHONTZPATH', '').split(os.pathsep) + list(_ZONE_FOLDERS):
         if not os.path.isabs(path):
@@ -294,14 +308,17 @@ def _decode_tzif(name, data):
         return None
 
 
+_LABEL, _CLOCK = r'(?:<[^<>]{1,20}>|[A-Za-z]{3,20})', r'([+-]?\d{1,3}(?::\d\d){0,2})'
+_DATE = r',(?:M(\d\d?)\.(\d)\.(\d)|(J?)(\d{1,3}))(?:/%s)?' % _CLOCK
+_RULE = Pattern('%s%s(?:%s%s?%s%s)?\\Z' % (_LABEL, _CLOCK, _LABEL, _CLOCK, _DATE, _DATE), 'ASCII')
+
+
 def _decode_rule(text):
     """(standard offset, summer offset or None, start, end) of a POSIX TZ string such as CET-1CEST,M3.5.0,M10.5.0/3.
 
     start and end are (month, week, weekday, s), ('J', day, s) or ('', day, s); None where the text is no such string.
     """
-    label, clock = r'(?:<[^<>]{1,20}>|[A-Za-z]{3,20})', r'([+-]?\d{1,3}(?::\d\d){0,2})'
-    date = r',(?:M(\d\d?)\.(\d)\.(\d)|(J?)(\d{1,3}))(?:/%s)?' % clock
-    m = re.match('%s%s(?:%s%s?%s%s)?\\Z' % (label, clock, label, clock, date, date), text, re.ASCII)
+    m = _RULE.match(text)
     if not m:
         return None
 
@@ -436,6 +453,8 @@ def month_of(ms, zone):
     return local_day(ms, zone)[:7]
 
 
+_AGO = Pattern(r'(\d{1,6})\s*(h|d|w|m|y|hours?|days?|weeks?|mo|months?|years?)(?:\s+ago)?\Z', 'ASCII')
+_MONTH = Pattern(r'(\d{4})-(\d\d)\Z', 'ASCII')
 _BOUND_HELP = ('give a day (2026-07-04), a time (2026-07-04T10:00), today, yesterday, now, '
                'or an age such as 12h, 7d, 2w, 3m, 1y')
 
@@ -453,10 +472,10 @@ def parse_bound(text, zone, now_ms, end=False):
     if word in ('today', 'yesterday'):
         days = _local_days(now_ms, zone) - (word == 'yesterday')
         return _day_start(days + 1 if end else days, zone)
-    m = re.match(r'(\d{1,6})\s*(h|d|w|m|y|hours?|days?|weeks?|mo|months?|years?)(?:\s+ago)?\Z', word, re.ASCII)
+    m = _AGO.match(word)
     if m:
         return _back(now_ms, int(m.group(1)), m.group(2)[0], zone)
-    m = re.match(r'(\d{4})-(\d\d)\Z', word, re.ASCII)
+    m = _MONTH.match(word)
     if m and int(m.group(1)) and 1 <= int(m.group(2)) <= 12:
         months = int(m.group(1)) * 12 + int(m.group(2)) - 1 + bool(end)
         return zone.to_utc(months // 12, months % 12 + 1, 1)

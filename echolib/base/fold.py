@@ -4,12 +4,12 @@ ASCII text is left to the index's own tokeniser (which splits on everything but 
 case).  Everything else is decided here, so that no SQLite version can differ: width, case and accents folded,
 scripts without word gaps cut into single characters, emoji made into tokens, all other symbols into gaps.
 """
-import re
+from .patterns import Pattern
 
 # Baked into every index: a change here makes old indexes rebuild.
 FOLD_VERSION = 1
 
-_RUN = re.compile('[^\x00-\x7f]+')
+_RUN = Pattern('[^\x00-\x7f]+')
 # Chinese, Japanese, Korean, and the South-East Asian scripts that write no gaps: one token a character, so that any
 # part of a sentence is a phrase of the index. First and last code points, in order.
 _SINGLE = (
@@ -73,10 +73,11 @@ def _fold_char(char):
 
 
 class _Apart(_Folds):
-    """The same of characters that stand by themselves; NUL of those that may become one with the character before."""
+    """The same of characters that stand by themselves (ASCII stays as it is); NUL of NUL and of those that may become one with
+    the character before."""
 
     def __missing__(self, code):
-        self[code] = folded = '\0' if _joins(chr(code)) else _FOLDS[code]
+        self[code] = folded = chr(code) if code < 128 else '\0' if _joins(chr(code)) else _FOLDS[code]
         return folded
 
 
@@ -132,12 +133,18 @@ def fold(text):
     and whose other characters are folded, split or dropped as the module says.  Never raises; surrogates go."""
     if is_ascii(text):
         return text
-    return _RUN.sub(_fold_run, text)
+    folded = text.translate(_APART)
+    return folded if '\0' not in folded else fold_by_runs(text)
+
+
+def fold_by_runs(text):
+    """What fold gives, found faster where much is folded; the expression it needs takes its time to load."""
+    return text if is_ascii(text) else _RUN.sub(_fold_run, text)
 
 
 def tokens(text):
     """The list of index tokens of `text`, in order: what the index's `ascii` tokeniser makes of fold(text)."""
-    return _TOKEN.findall(fold(text).lower())
+    return fold(text).lower().translate(_GAPS).split()
 
 
 def words(text):
@@ -157,4 +164,6 @@ def words(text):
 
 
 # Everything but the ASCII characters that are neither letter nor digit (a class that reaches past U+FFFF compiles slowly).
-_TOKEN = re.compile('[^\x00-/:-`{-\x7f]+')
+_TOKEN = Pattern('[^\x00-/:-`{-\x7f]+')
+# The same to str.translate, which leaves what the table does not hold.
+_GAPS = ''.join(chr(c) if chr(c).isalnum() else ' ' for c in range(128))

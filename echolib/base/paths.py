@@ -1,8 +1,6 @@
 """Paths: homes, project directory names, and paths as the index keeps them."""
 import os
-import re
 
-_OUTSIDE = '[^A-Za-z0-9]'
 # Longer names are cut by the client, which adds a hash that depends on its runtime (2.1.50 and later).
 MAX_PROJECT_KEY = 200
 # What SQLite keeps beside a database and that holds a part of what it says.
@@ -42,8 +40,7 @@ def typed(word):
 def project_key(path):
     """The folder name under which Claude Code keeps the sessions of a directory: every UTF-16 unit outside A-Za-z0-9
     becomes one dash; names over 200 characters are cut there (a hash follows that is not ours to compute)."""
-    units = ''.join('--' if ord(c) > 0xFFFF else c for c in path)
-    return re.sub(_OUTSIDE, '-', units)[:MAX_PROJECT_KEY]
+    return ''.join(c if c.isalnum() and c < '\x80' else '-' if c <= '\uffff' else '--' for c in path)[:MAX_PROJECT_KEY]
 
 
 def key_fits(folder, path):
@@ -55,7 +52,7 @@ def key_fits(folder, path):
 def guess_project(folder):
     """A directory for a project folder whose sessions name none: dashes read as separators, marked as a guess only by
     being the best there is (the encoding loses what the characters were)."""
-    if re.match('[A-Za-z]--', folder):
+    if folder[1:3] == '--' and folder[0].isalpha() and folder[0] < '\x80':
         return folder[0] + ':\\' + folder[3:].replace('-', '\\')
     return folder.replace('-', '/') if folder.startswith('-') else folder
 

@@ -10,7 +10,7 @@ the text is looked at a second time as what it says. The forms (redact_formats) 
 text holds a long run of letters, or one of their words.
 """
 
-import re
+from .patterns import Pattern
 
 _CLASSES = bytes(97 if c < 128 and chr(c).isalnum() or c in b'_-' else 32 for c in range(256))
 # Known forms have at least so many letters in a row, which ordinary text has few of.
@@ -30,12 +30,13 @@ _NEEDLES = frozenset(n for _finder, needles in _FINDERS for n in needles)
 PASSWORDS = ('\u5bc6\u7801', '\u5bc6\u78bc', '\u53e3\u4ee4', '\u30d1\u30b9\u30ef\u30fc\u30c9', '\ube44\ubc00\ubc88\ud638')
 ASIAN = PASSWORDS + ('\u5bc6\u94a5', '\u5bc6\u9470', '\u79c1\u94a5', '\u4ee4\u724c', '\u51ed\u8bc1', '\u30c8\u30fc\u30af\u30f3',
                      '\ud1a0\ud070')
-_WIDE = '[\uff01-\uff5e]'
+_WIDE = Pattern('[\uff01-\uff5e]')
 # How often what is spelt out is read as what it says: %253D is %3D.
 _TIMES = 3
 _SIGNS = (b'%2', b'%3', b'%4', b'%5', b'%7', b'%E', b'%e', b'\\u', b'&q', b'&l', b'&g', b'&a', b'&#')
-_SPELT = (r'((?:%[2-7][0-9A-Fa-f]|%0[9ADad]|(?:%[89A-Fa-f][0-9A-Fa-f]){2,})+)|\\+u([0-9A-Fa-f]{4})|'
-          r'&(?:(quot|lt|gt|amp|apos)|#(?:([0-9]{2,5})|x([0-9A-Fa-f]{2,4})));')
+_SPELT = Pattern(
+    r'((?:%[2-7][0-9A-Fa-f]|%0[9ADad]|(?:%[89A-Fa-f][0-9A-Fa-f]){2,})+)|\\+u([0-9A-Fa-f]{4})|'
+    r'&(?:(quot|lt|gt|amp|apos)|#(?:([0-9]{2,5})|x([0-9A-Fa-f]{2,4})));')
 _NAMES = {'quot': '"', 'lt': '<', 'gt': '>', 'amp': '&', 'apos': "'"}
 
 
@@ -60,8 +61,8 @@ def _find(text, times=_TIMES):
     """[(start, end, rank, kind)] in order and without overlap."""
     raw = text.encode('ascii', 'replace')
     foreign = b'?' in raw
-    if foreign and re.search(_WIDE, text):
-        text = re.sub(_WIDE, lambda m: chr(ord(m.group()) - 0xfee0), text)
+    if foreign and max(text) >= '\uff01' and _WIDE.search(text):
+        text = _WIDE.sub(lambda m: chr(ord(m.group()) - 0xfee0), text)
         raw = text.encode('ascii', 'replace')
     found = []
     marked = raw.translate(_CLASSES) + b' '
@@ -96,7 +97,7 @@ def _find(text, times=_TIMES):
 def _find_spelt(text, times):
     """What is found where characters that are spelt out stand for what they say; in places of `text`."""
     parts, starts, places, at, size = [], [0], [0], 0, 0
-    for m in re.finditer(_SPELT, text):
+    for m in _SPELT.finditer(text):
         start = m.start()
         for one, length in _said(m):
             parts += [text[at:start], one]

@@ -4,7 +4,7 @@ Loaded where a text holds a run of letters that could be one: `find` looks at su
 stands before it (`x`, `--`, `my_`, `\\n`): then the rest has to look random as well, since names of things hold such
 letters too (`lengths_`, `task-`, `utf8_`).
 """
-import re
+from .patterns import Pattern
 
 _W = '[A-Za-z0-9_-]'
 TOKEN_CHARS = b'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-'
@@ -13,7 +13,7 @@ DIGITS = [b'%d' % n for n in range(10)]
 # Before a run: as far as starts with a dot in them reach.
 _BEFORE = 7
 # What spells a character out and so belongs to no name: \n, \u0022, %3D, the end of a colour.
-_SPELT = br'(?:\\[a-z]|\\u[0-9a-fA-F]{4}|%[0-9a-fA-F]{2}|\[[0-9;]{0,8}m)\Z'
+_SPELT = Pattern(br'(?:\\[a-z]|\\u[0-9a-fA-F]{4}|%[0-9a-fA-F]{2}|\[[0-9;]{0,8}m)\Z')
 
 # kind, how it starts, what must follow. '?': the rest must look random, since the start alone is common; '!': it is so
 # particular that it need not, glued or not; '^': never glued to anything.
@@ -154,14 +154,14 @@ def find(raw, marked, run):
 
 def _pattern(source):
     if source not in _patterns:
-        _patterns[source] = re.compile(source)
+        _patterns[source] = Pattern(source)
     return _patterns[source]
 
 
 def _find_rule(raw, marked, rule, found):
     kind, start, sure, body, pattern = rule
     if pattern is None:
-        pattern = rule[4] = re.compile(body.encode('ascii'))
+        pattern = rule[4] = Pattern(body.encode('ascii'))
     at = raw.find(start)
     while at >= 0:
         m = pattern.match(raw, at + len(start))
@@ -186,7 +186,7 @@ def _find_rule(raw, marked, rule, found):
 def _holds(raw, at, start, sure, body):
     """True where what follows a start makes it a token, by how sure that start is and what stands before it."""
     before = raw[at - 1] if at else 32
-    glued = before in _GLUE and not re.compile(_SPELT).search(raw, max(0, at - 10), at)
+    glued = before in _GLUE and not _SPELT.search(raw, max(0, at - 10), at)
     if sure == '!':
         return True
     if not glued:

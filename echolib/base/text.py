@@ -4,7 +4,7 @@ Everything a command prints that came out of a transcript goes through printable
 about colours or terminals; nothing is dropped silently except by the functions that cut.
 """
 
-import re
+from .patterns import Pattern
 
 REPLACEMENT = '\ufffd'
 
@@ -18,19 +18,10 @@ _EMOJI = '\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff'
 # Those of them that Python calls printable; the rest of these begins at U+E0000.
 _unseen = frozenset('\u3164\uffa0\ufe00\ufe01\ufe02\ufe03\ufe04\ufe05\ufe06\ufe07\ufe08\ufe09\ufe0a\ufe0b\ufe0c\ufe0d\ufe0e\ufe0f')
 
-_patterns = {}
-
-
-def _pattern(name):
-    """The compiled expression of a name; compiled when first needed, since most processes need none."""
-    if name not in _patterns:
-        source = {
-            'hidden': '[%s]' % _HIDDEN,
-            'breaks': '\r\n|[\r\x0b\x0c\x85\u2028\u2029]',
-            'tag': r'[<\uff1c\ufe64]([\s/\\|_?.-]*)([^\W\d_][\w.:\s\u2010-\u2015\u2212-]{0,59})(/?>)?',
-        }[name]
-        _patterns[name] = re.compile(source)
-    return _patterns[name]
+_hidden = Pattern('[%s]' % _HIDDEN)
+_breaks = Pattern('\r\n|[\r\x0b\x0c\x85\u2028\u2029]')
+_tag = Pattern(r'[<\uff1c\ufe64]([\s/\\|_?.-]*)([^\W\d_][\w.:\s\u2010-\u2015\u2212-]{0,59})(/?>)?')
+_emoji, _emoji_base, _joining = Pattern('[%s]' % _EMOJI), Pattern('[#*0-9%s]' % _EMOJI), Pattern('[%s]' % _JOINING)
 
 
 def _is_ascii(text):
@@ -49,11 +40,11 @@ def _belongs(char, before, after):
     if not before:
         return False
     if char in '\ufe0e\ufe0f':
-        return re.match('[#*0-9%s]' % _EMOJI, before[-1]) is not None
-    if re.match('[%s]' % _JOINING, before[-1]) and re.match('[%s]' % _JOINING, after):
+        return _emoji_base.match(before[-1]) is not None
+    if _joining.match(before[-1]) and _joining.match(after):
         return True
     base = before[0] if before[-1] == '\ufe0f' else before[-1]
-    return char == '\u200d' and bool(re.match('[%s]' % _EMOJI, base) and re.match('[%s]' % _EMOJI, after))
+    return char == '\u200d' and bool(_emoji.match(base) and _emoji.match(after))
 
 
 def printable(text, multiline=False):
@@ -68,8 +59,8 @@ def printable(text, multiline=False):
         return text
     bare = text.replace('\n', '').replace('\t', '')
     if not (bare.isprintable() and (ascii_only or _unseen.isdisjoint(bare) and max(bare) < '\U000e0000')):
-        text = _pattern('breaks').sub('\n', clean_surrogates(text))
-        text = _pattern('hidden').sub(_escape, text)
+        text = _breaks.sub('\n', clean_surrogates(text))
+        text = _hidden.sub(_escape, text)
     return text if multiline else ' '.join(text.split())
 
 
@@ -134,7 +125,7 @@ def _clusters(text):
         indicator = '\U0001f1e6' <= char <= '\U0001f1ff'
         if at > start and (joined or wide in (0, _SPACING) or flag and indicator
                            or columns == 2 and '\U0001f3fb' <= char <= '\U0001f3ff'):
-            if flag and indicator or char == '\ufe0f' and columns == 1 and re.match('[#*0-9%s]' % _EMOJI, text[at - 1]):
+            if flag and indicator or char == '\ufe0f' and columns == 1 and _emoji_base.match(text[at - 1]):
                 columns = 2
             elif wide == _SPACING:
                 columns += 1
@@ -194,7 +185,7 @@ _WORDS = ('system', 'human', 'assistant', 'invoke', 'parameter', 'function', 'fu
 def _defuse(m):
     name = m.group(2).casefold()
     for part in (name, name.split(':', 1)[-1]):
-        letters = re.sub(r'[\W\d_]', '', part)
+        letters = ''.join(c for c in part if c.isalnum() and not c.isdecimal())
         if letters.startswith(_TAGS) or (letters in _WORDS and m.group(3)
                                          and not m.string[max(0, m.start() - 1):m.start()].isalnum()):
             return '\u2039' + m.group()[1:]
@@ -206,7 +197,7 @@ def neutralise(text):
 
     Case, white space and odd separators make no difference; other tags and comparisons stay.
     """
-    return _pattern('tag').sub(_defuse, text) if '<' in text or '\uff1c' in text or '\ufe64' in text else text
+    return _tag.sub(_defuse, text) if '<' in text or '\uff1c' in text or '\ufe64' in text else text
 
 
 def fence(lines_text, session_id, date):
@@ -229,4 +220,4 @@ def is_fence(line, opened):
 
 
 def _attribute(value):
-    return re.sub(r'[^\w.:/+ -]', '', value)
+    return ''.join(c for c in value if c.isalnum() or c in '_.:/+ -')

@@ -14,7 +14,7 @@ def _command(name, summary, place, examples, run):
 def errors():
     """-> Command errors."""
     return _command('errors', 'Past tool errors, each with the next call of the same kind that worked.',
-                    ('text', False, 'words of the error, or the error pasted; all recent errors without it'),
+                    ('text', opt.WORDS, 'words of the error, or the error pasted; all recent errors without it'),
                     ('errors "No module named"', 'errors --scope current --since 7d'), _errors)
 
 
@@ -27,7 +27,7 @@ def touched():
 def decisions():
     """-> Command decisions."""
     return _command('decisions', 'Questions put to the person with the answers, and plan approvals.',
-                    ('text', False, 'words of the question or answer; all recent ones without it'),
+                    ('text', opt.WORDS, 'words of the question or answer; all recent ones without it'),
                     ('decisions', 'decisions "database" --scope current'), _decisions)
 
 

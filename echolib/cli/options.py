@@ -6,11 +6,11 @@ from ..base.shapes import shape
 
 # names: ('--limit',); kind: 'flag', 'text', 'int' or 'list' (repeatable); choices: tuple or ().
 Option = shape('Option', 'names kind default help metavar choices')
-# places: tuple of (dest, needed, help), needed MANY for the last one where it takes any number of words (a list); run(args, out) -> exit code. examples: command lines without the program's name.
+# places: tuple of (dest, needed, help), needed MANY for the last one where it takes any number of words (a list), WORDS where they are one text; run(args, out) -> exit code. examples: command lines without the program's name.
 Command = shape('Command', 'name summary places options examples run')
 
 
-MANY = 'many'
+MANY, WORDS = 'many', 'words'
 
 
 def option(names, kind, default, help, metavar=None, choices=()):
@@ -83,12 +83,16 @@ def _quick(command, argv):
                 values[dest(found)] = value
             continue
         given.append(word)
-    many = command.places and command.places[-1][1] == MANY
+    many = command.places and command.places[-1][1] in (MANY, WORDS)
     if len(given) > len(command.places) and not many or sum(1 for p in command.places if p[1] is True) > len(given):
         return None
     for place, (name, needed, _) in enumerate(command.places):
-        values[name] = given[place:] if needed == MANY else given[place] if place < len(given) else None
+        values[name] = _rest(given[place:], needed) if needed in (MANY, WORDS) else given[place] if place < len(given) else None
     return values
+
+
+def _rest(words, needed):
+    return words if needed == MANY else ' '.join(words) if words else None
 
 
 def _thorough(program, command, argv):
@@ -105,10 +109,13 @@ def _thorough(program, command, argv):
     found, more = parser.parse_known_args(argv)
     values = vars(found)
     # argparse takes such words from one place of the line only; here they may stand on both sides of an option.
-    if more and command.places and command.places[-1][1] == MANY and not any(word.startswith('-') for word in more):
-        values[command.places[-1][0]] += more
+    name, needed = command.places[-1][:2] if command.places else ('', None)
+    if more and needed in (MANY, WORDS) and not any(word.startswith('-') for word in more):
+        values[name] += more
     elif more:
         parser.error('unrecognized arguments: %s' % ' '.join(more))
+    if needed == WORDS:
+        values[name] = _rest(values[name], needed)
     for o in command.options:
         if o.kind == 'list' and values[dest(o)] is None:
             values[dest(o)] = []
@@ -129,7 +136,7 @@ def make_parser(program, command):
     parser = Parser(prog=prog, description=command.summary, formatter_class=argparse.RawDescriptionHelpFormatter,
                     epilog='examples:\n' + '\n'.join('  python3 scripts/%s %s' % (program, e) for e in command.examples))
     for name, needed, text in command.places:
-        parser.add_argument(name, metavar=name.upper(), help=text, nargs='*' if needed == MANY else None if needed else '?')
+        parser.add_argument(name, metavar=name.upper(), help=text, nargs='*' if needed in (MANY, WORDS) else None if needed else '?')
     for o in command.options:
         more = {'help': o.help, 'dest': dest(o)}
         if o.kind == 'flag':

@@ -17,7 +17,7 @@ def command():
     """-> Command."""
     return opt.Command(
         'search', 'Find past conversations by their words, best first.',
-        (('query', True, 'words, "a phrase", -word, OR, prefix*, role: tool: project: agent: file: model: is:error before: after:'),),
+        (('query', opt.WORDS, 'words, "a phrase", -word, OR, prefix*, role: tool: project: agent: file: model: is:error before: after:'),),
         (opt.limit(10, 'hits'),
          opt.option('--per-session', 'int', 3, 'at most this many hits of one session (0: all; default 3)', 'N'),
          opt.option('--or', 'list', None, 'another wording of the same question (repeatable); all are ranked together', 'WORDS'),
@@ -41,10 +41,10 @@ def command():
 
 def _run(args, out):
     from ..index.query import parse
+    if not (args.query or '').strip():
+        raise UsageError('nothing to search for; give some words: sd-recall.py search "retry queue"')
     query = parse(args.query)
     queries = [query] + [parse(words) for words in getattr(args, 'or')]
-    if not args.query.strip():
-        raise UsageError('nothing to search for; give some words')
     asked = Asked(args, out, text=True)
     try:
         answer, rows = find(args, asked, queries)
@@ -118,10 +118,9 @@ def find(args, asked, queries):
         wide = wide._replace(accept=searcher.uses_tool(filters['tool'][0]))
     answers = [searcher.search(q, wide) for q in queries]
     answer = answers[0] if len(answers) == 1 else merge_answers(answers, args.limit, args.per_session)
-    from ..index.matching import pattern
+    from ..index.matching import Matcher
     terms = [t for alternatives in list(answer.terms) + [a for q in queries for a in q.terms] for t in alternatives]
-    patterns = [pattern(t) for t in terms]
-    asked.patterns, asked.texts, asked.searcher = patterns, searcher.texts, searcher
+    asked.matchers, asked.texts, asked.searcher = [Matcher(t) for t in terms], searcher.texts, searcher
     wanted = set(h.session for h in answer.hits if h.session is not None) | set(c for h in answer.hits for c in h.copies)
     return answer, dict((number, catalog.row(number)) for number in wanted)
 
@@ -158,7 +157,7 @@ def _hit(asked, hit, rows, clean, tame=None):
     body = asked.texts.text(hit.file, hit.offset, hit.length, hit.part)
     kind = schema.KIND_NAMES[hit.kind]
     body = clean(body) if tame is None else tame(clean(body))
-    return row, source, kind, snippet(body, asked.patterns) if body else ''
+    return row, source, kind, snippet(body, asked.matchers) if body else ''
 
 
 def _remembered(asked, hit):

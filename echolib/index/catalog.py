@@ -1,5 +1,4 @@
 """What the index knows of sessions: listing, references, totals. Reads index.db; computes nothing that is stored."""
-import json
 import os
 
 from ..adapters import Source
@@ -245,7 +244,7 @@ class Catalog(object):
         total = {}
         if since is None and until is None:
             for row in rows:
-                analysis.add_tally(total, json.loads(row.tally or '{}'))
+                analysis.add_tally(total, _loads(row.tally or '{}'))
             return total
         wanted = set(row.id for row in rows)
         for _, fact, _, _ in self.facts(wanted, since, until):
@@ -315,7 +314,7 @@ def _chosen(which, ledgers=False):
 def tokens_of(row):
     """-> {bucket: tokens} of a session's Row, None each where nobody wrote them down."""
     from ..events import BUCKETS
-    return json.loads(row.tokens or '{}') or dict.fromkeys(BUCKETS)
+    return _loads(row.tokens or '{}') or dict.fromkeys(BUCKETS)
 
 
 def tokens_unknown(row):
@@ -329,7 +328,7 @@ def session_keys(row, tally):
     keys = analysis.shared_keys(tally)
     if not tokens_unknown(row):
         return keys
-    return analysis.without_tokens(keys, (row.msg_count or 0) - json.loads(row.tally or '{}').get('w|messages', 0))
+    return analysis.without_tokens(keys, (row.msg_count or 0) - _loads(row.tally or '{}').get('w|messages', 0))
 
 
 def same_project(project, wanted):
@@ -337,3 +336,9 @@ def same_project(project, wanted):
     if not project:
         return False
     return project.rstrip('/\\') == wanted.rstrip('/\\')
+
+
+def _loads(text):
+    # A search tells nothing that is stored as JSON.
+    import json
+    return json.loads(text)

@@ -8,7 +8,7 @@ from zlib import crc32
 
 from .. import analysis
 from ..adapters import registry
-from ..base.fold import fold
+from ..base.fold import fold_by_runs
 from ..events import TOOL_RESULT
 from ..records import Coverage
 from . import schema
@@ -89,7 +89,7 @@ class ShardWriter(object):
         _, _, time, _, _, ident, message, _, _, line, offset, length, part = event
         self._docs.append((number, file, line, offset, length, part, kind, time,
                            crc32((message or '' if kind == schema.HISTORY_DOC else ident or '').encode('utf-8', 'replace'))))
-        (self._prose if kind < schema.TOOL_KINDS else self._tools).append((number, fold(text)))
+        (self._prose if kind < schema.TOOL_KINDS else self._tools).append((number, fold_by_runs(text)))
         self._chars += len(text)
         if self._chars > _FLUSH_CHARS:
             self.flush()

@@ -1,42 +1,92 @@
 """Where a term stands in a text as it is displayed: for marks in snippets, and to check what tokens cannot say."""
-import re
-
 from ..base.fold import fold, fold_piece, is_ascii
 
-# What goes on a word; the scripts without gaps stand apart in folded text.
-_WORD = r'[^\W_]'
 # ASCII that is part of no token.
-_GAP = '[\x00-/:-`{-\x7f]'
+_GAP = frozenset(map(chr, range(128))) - frozenset('0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ')
+# Between two tokens stands at most so much that is none.
+_WIDEST = 40
 OPEN_MARK, CLOSE_MARK = '\u00ab', '\u00bb'
 
 
-def pattern(term):
-    """-> compiled pattern of a term over folded, lower-cased text: tokens next to each other, whole, in every spelling."""
-    forms = [_sequence(words, term.prefix) for words in (term.words,) + term.other]
-    if term.literal and is_ascii(term.literal):
-        # C++ whole, where it stands so.
-        parts = term.literal.split(' ')
-        forms.insert(0, _begin(parts[0]) + ''.join(r'\s+' + re.escape(part) for part in parts[1:]) + _end(parts[-1], term.prefix))
-    return re.compile('|'.join(forms))
+class Matcher(object):
+    """Finds a term in folded, lower-cased text: tokens next to each other, whole, in every spelling.
+
+    Written by hand, since an expression takes longer to compile than most searches have to look.
+    """
+
+    def __init__(self, term):
+        self._forms = [_Words(words, term.prefix) for words in (term.words,) + term.other]
+        if term.literal and is_ascii(term.literal):
+            # C++ whole, where it stands so.
+            self._forms.insert(0, _Literal(term.literal.split(' '), term.prefix))
+
+    def find(self, text, at=0):
+        """-> (start, end) of the first place from `at` on, or None; where several spellings begin there, the first of them."""
+        best = None
+        for form in self._forms:
+            found = form.find(text, at)
+            if found is not None and (best is None or found[0] < best[0]):
+                best = found
+        return best
+
+    def spans(self, text):
+        """Yield (start, end) of all places, in order and without overlap."""
+        found = [form.find(text, 0) for form in self._forms]
+        while any(found):
+            start, end = min((one for one in found if one), key=_start)
+            yield start, end
+            found = [one and (form.find(text, end) if one[0] < end else one) for form, one in zip(self._forms, found)]
 
 
-def _sequence(words, prefix):
-    out = [_begin(words[0])]
-    for before, word in zip(words, words[1:]):
-        # Between two tokens stands something that is none; characters of unspaced scripts touch.
-        both = _is_spaced(before[-1]) and _is_spaced(word[0])
-        out.append(_GAP + ('{1,40}?' if both else '{0,40}?') + re.escape(word))
-    return ''.join(out) + _end(words[-1], prefix)
+def _start(span):
+    return span[0]
 
 
-def _begin(text):
-    """A pattern of a first piece with no word going on before it (looked at last: plain text at the front is found fast)."""
-    plain = re.escape(text)
-    return plain + '(?<!%s%s)' % (_WORD, plain) if _is_letter(text[0]) else plain
+class _Words(object):
+    """One spelling: pieces that follow each other, the first and last of them whole."""
+
+    def __init__(self, pieces, prefix):
+        self.pieces = pieces
+        self.bare_start = not _is_letter(pieces[0][0])
+        self.open_end = prefix or not _is_letter(pieces[-1][-1])
+
+    def find(self, text, at):
+        """-> (start, end) of the first place from `at` on, or None."""
+        first = self.pieces[0]
+        start = text.find(first, at)
+        while start >= 0:
+            if self.bare_start or not start or not text[start - 1].isalnum():
+                end = self._rest(text, start + len(first))
+                if end is not None and (self.open_end or not text[end:end + 1].isalnum()):
+                    return start, end
+            start = text.find(first, start + 1)
+        return None
+
+    def _rest(self, text, end):
+        """-> where the other pieces end, None where they do not follow."""
+        for before, piece in zip(self.pieces, self.pieces[1:]):
+            end = self._after_gap(text, end, before, piece)
+            if end is None or not text.startswith(piece, end):
+                return None
+            end += len(piece)
+        return end
+
+    def _after_gap(self, text, at, before, piece):
+        end = at
+        while text[end:end + 1] in _GAP and end < at + _WIDEST:
+            end += 1
+        # Characters of unspaced scripts touch.
+        return None if end == at and _is_spaced(before[-1]) and _is_spaced(piece[0]) else end
 
 
-def _end(text, prefix):
-    return '' if prefix or not _is_letter(text[-1]) else '(?!%s)' % _WORD
+class _Literal(_Words):
+    """Text as it stands, white space apart."""
+
+    def _after_gap(self, text, at, before, piece):
+        end = at
+        while text[end:end + 1].isspace():
+            end += 1
+        return end if end > at else None
 
 
 def _is_letter(char):
@@ -83,13 +133,12 @@ def _joins(char):
             or '\ufe00' <= char <= '\ufe0f')
 
 
-def spans(text, patterns, limit=400):
-    """-> sorted list of (start, end) in `text` where any pattern matches, at most `limit`."""
+def spans(text, matchers, limit=400):
+    """-> sorted list of (start, end) in `text` where any Matcher finds something, at most `limit` of each."""
     low, where = folded_map(text)
     found = []
-    for one in patterns:
-        for match in one.finditer(low):
-            start, end = match.span()
+    for one in matchers:
+        for start, end in one.spans(low):
             if where is not None:
                 start, end = where[start], where[end - 1] + 1
                 while end < len(text) and _joins(text[end]):
@@ -107,19 +156,19 @@ def spans(text, patterns, limit=400):
     return merged
 
 
-def snippet(text, patterns, around=90, most=260):
+def snippet(text, matchers, around=90, most=260):
     """-> one line of `text` around its best matches, marked, cut with an ellipsis where something is left out."""
     # A long text is looked at in the neighbourhood of its first match only.
     if len(text) > 40000:
         low = folded(text)
-        first = min([m.start() for m in (p.search(low) for p in patterns) if m] or [0])
+        first = min([found[0] for found in (one.find(low) for one in matchers) if found] or [0])
         guess = int(first * len(text) / float(len(low) or 1))
         window = 20000
         part = text[max(0, guess - window):guess + window]
-        if not spans(part, patterns, 1):
-            part = next((text[i:i + 40000] for i in range(0, len(text), 39000) if spans(text[i:i + 40000], patterns, 1)), part)
+        if not spans(part, matchers, 1):
+            part = next((text[i:i + 40000] for i in range(0, len(text), 39000) if spans(text[i:i + 40000], matchers, 1)), part)
         text = part
-    found = spans(text, patterns)
+    found = spans(text, matchers)
     if not found:
         return _one_line(text[:most]) + ('\u2026' if len(text) > most else '')
     best, best_count = 0, 0

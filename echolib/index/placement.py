@@ -4,8 +4,7 @@ A file's documents lie next to each other, in one piece or few (files.ranges). L
 pieces, not one document at a time: a common word has many more documents than there are files.
 """
 from bisect import bisect_left, bisect_right
-from functools import partial
-from itertools import accumulate, chain, compress
+from itertools import accumulate, chain, compress, repeat
 from operator import lt, sub
 
 from ..base.shapes import shape
@@ -66,7 +65,7 @@ class Placement(object):
 
     def _by_piece(self, shard, ids):
         bounds, files, sessions = self.pieces(shard)
-        cuts = list(map(partial(bisect_left, ids), bounds))
+        cuts = list(map(bisect_left, repeat(ids), bounds))
         ends = cuts[1:] + [len(ids)]
         filled = list(map(lt, cuts, ends))
         spread = Spread(*(list(compress(one, filled)) for one in (files, sessions, cuts, ends)))

@@ -3,9 +3,8 @@
 Up to three bare words mean all of them; a longer text is a question whose passages are ranked by how much of it they
 hold. "a phrase", -word, OR, prefix*, and the operators below. Anything else is literal text.
 """
-import re
-
 from ..base.fold import is_ascii, tokens
+from ..base.patterns import Pattern
 from ..base.shapes import shape
 
 OPERATORS = ('role', 'tool', 'project', 'agent', 'file', 'model', 'is', 'before', 'after')
@@ -25,12 +24,8 @@ Term = shape('Term', 'text words other literal prefix quoted')
 # dates: (year or None, month, day or None) that a question names.
 Query = shape('Query', 'terms without filters question raw dates')
 
-# Compiled where a query needs them: most are one or two plain words.
-_PIECE = r'([A-Za-z]+:)"([^"]*)"|(-?)"([^"]*)"(\*?)|(\S+)'
-_CAMEL = r'[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\x00-\x7f]+'
-_HYPHENED = r'[A-Za-z]\w*(-\w+)+\Z'
-_VERSION = r'[vV]?[0-9]+(\.[0-9]+)+\Z'
-_IDENTIFIER = r'[A-Za-z_$][A-Za-z0-9_$]*\Z'
+_PIECE = Pattern(r'([A-Za-z]+:)"([^"]*)"|(-?)"([^"]*)"(\*?)|(\S+)')
+_WHEN = Pattern(r'\d+(-|[hdwmy]$)|today$|yesterday$')
 # Words that say nothing in a question (English; other languages are left to the ranking).
 STOP_WORDS = frozenset((
     'a an and are as at be been but by can could did do does for from had has have how i if in into is it its me my of on or '
@@ -120,18 +115,20 @@ def _fewer(terms):
 
 _MONTHS = ('january', 'february', 'march', 'april', 'may', 'june', 'july', 'august', 'september', 'october', 'november',
            'december')
+_NUMBERS = (
+    Pattern('(?:(\\d{4})\\s*\u5e74\\s*)?(?<!\\d)(\\d{1,2})\\s*[\u6708\uc6d4]\\s*(?:(\\d{1,2})\\s*[\u65e5\u53f7\u865f\uc77c]?)?'),
+    Pattern(r'(?<![\d-])(\d{4})-(\d{1,2})(?:-(\d{1,2}))?(?![\d-])'))
+_NAMES = Pattern(r'(?<!\d)(?:(\d{1,2})(?:st|nd|rd|th)?(?: of)? )?\b(%s)\b\.?(?: (\d{1,2})(?:st|nd|rd|th)?(?!\d))?(?:,? (\d{4}))?'
+                 % '|'.join(['sept'] + [m[:3] + '(?:' + m[3:] + ')?' for m in _MONTHS]), 'IGNORECASE')
+
+
 def dates_in(text):
     """-> tuple of (year or None, month, day or None) of the dates a question names, in digits, Chinese or English."""
-    numbers = (
-        re.compile('(?:(\\d{4})\\s*\u5e74\\s*)?(?<!\\d)(\\d{1,2})\\s*[\u6708\uc6d4]\\s*(?:(\\d{1,2})\\s*[\u65e5\u53f7\u865f\uc77c]?)?'),
-        re.compile(r'(?<![\d-])(\d{4})-(\d{1,2})(?:-(\d{1,2}))?(?![\d-])'))
-    names = re.compile(r'(?<!\d)(?:(\d{1,2})(?:st|nd|rd|th)?(?: of)? )?\b(%s)\b\.?(?: (\d{1,2})(?:st|nd|rd|th)?(?!\d))?(?:,? (\d{4}))?'
-                       % '|'.join(['sept'] + [m[:3] + '(?:' + m[3:] + ')?' for m in _MONTHS]), re.I)
     out = []
-    for form in numbers:
+    for form in _NUMBERS:
         for year, month, day in form.findall(text):
             out.append((int(year) if year else None, int(month), int(day) if day else None))
-    for before, name, after, year in names.findall(text):
+    for before, name, after, year in _NAMES.findall(text):
         if name.lower() in ('may', 'sept') and not (before or after or year) or not (before or after or year or len(name) > 3):
             continue
         month = [m[:3] for m in _MONTHS].index(name.lower()[:3]) + 1
@@ -196,7 +193,10 @@ def _pieces(text):
         for word in text.split():
             yield word, (None, None, None, None, None, word)
         return
-    for piece in re.finditer(_PIECE, text):
+    if text[0] == text[-1] == '"' and text.count('"') == 2:
+        yield text, (None, None, '', text[1:-1], '', None)
+        return
+    for piece in _PIECE.finditer(text):
         yield piece.group(), piece.groups()
 
 
@@ -208,7 +208,7 @@ def _is_filter(name, value):
     if name == 'is':
         return value.lower() in ('error', 'errors')
     if name in ('before', 'after'):
-        return bool(re.match(r'\d+(-|[hdwmy]$)|today$|yesterday$', value))
+        return bool(_WHEN.match(value))
     return True
 
 
@@ -232,20 +232,48 @@ def _term(text, quoted):
     other = []
     literal = ''
     if quoted or not text.islower() or not text.isalpha() or not is_ascii(text):
-        if not quoted and re.match(_IDENTIFIER, text):
-            parts = tuple(part.lower() for part in re.findall(_CAMEL, text))
+        if not quoted and is_ascii(text) and text.replace('$', '_').isidentifier():
+            parts = tuple(part.lower() for part in _humps(text))
             if len(parts) > 1:
                 for form in (parts, (''.join(parts),)):
                     if form != words:
                         other.append(form)
         elif not text.replace(' ', 'x').isalnum():
             literal = ' '.join(text.casefold().split())
-    if not quoted and len(words) > 1 and '-' in text and re.match(_HYPHENED, text):
+    if not quoted and len(words) > 1 and '-' in text and _is_hyphened(text):
         other.append((''.join(words),))
-    elif not quoted and '.' in text and re.match(_VERSION, text):
+    elif not quoted and '.' in text and _is_version(text):
         # v1.2.3 and 1.2.3 are the same version.
         other.append((words[0][1:] if words[0][0] == 'v' else 'v' + words[0],) + words[1:])
     return Term(text, words, tuple(other), literal, prefix, quoted)
+
+
+def _humps(text):
+    """-> the parts of an identifier: HTMLParser_v2 is HTML, Parser, v, 2."""
+    out, start = [], 0
+    for at in range(1, len(text) + 1):
+        if at == len(text) or _parts(text[at - 1], text[at], text[at + 1:at + 2]):
+            if text[start].isalnum():
+                out.append(text[start:at])
+            start = at
+    return out
+
+
+def _parts(before, char, after):
+    """True where an identifier's next part begins with `char`."""
+    if before.isupper():
+        return not char.islower() and not char.isupper() or char.isupper() and after.islower()
+    return not (before.islower() and char.islower() or before.isdigit() and char.isdigit())
+
+
+def _is_hyphened(text):
+    parts = text.split('-')
+    return all(part and part.replace('_', 'x').isalnum() for part in parts) and parts[0][0].isalpha() and parts[0][0] < '\x80'
+
+
+def _is_version(text):
+    parts = text[text[0] in 'vV':].split('.')
+    return is_ascii(text) and all(part.isdigit() for part in parts)
 
 
 def match_expression(term, positions=True):

@@ -27,8 +27,8 @@ class Scanner(object):
         """-> Answer of a Query under Options."""
         if not query.terms:
             return Answer([], 0, False, ['nothing in this query can be searched'])
-        terms = [[(matching.pattern(t), t.literal) for t in alternatives] for alternatives in query.terms]
-        barred = [matching.pattern(t) for t in query.without]
+        terms = [[(matching.Matcher(t), t.literal) for t in alternatives] for alternatives in query.terms]
+        barred = [matching.Matcher(t) for t in query.without]
         agents = dict(self.db.execute('select id, agent from roots'))
         files = self.db.execute("select id, root, path, role, chain, sid, session, mtime_ns from files where role != 'history'"
                                 ' order by mtime_ns desc').fetchall()
@@ -71,10 +71,10 @@ class Scanner(object):
                         continue
                     text = document_text(adapter, source, event)
                     low = matching.folded(text)
-                    if any(p.search(low) for p in barred):
+                    if any(one.find(low) for one in barred):
                         continue
                     have = set(i for i, alternatives in enumerate(terms)
-                               if any(p.search(low) and (not literal or matching.holds_literal(text, literal)) for p, literal in alternatives))
+                               if any(one.find(low) and (not literal or matching.holds_literal(text, literal)) for one, literal in alternatives))
                     if have:
                         hit = Hit(row[0], row[6], event.line, event.offset, event.length, event.part, kind, event.time, 0.0, (), ())
                         if options.accept is None or options.accept(hit):

@@ -479,7 +479,7 @@ class Searcher(object):
         Where very many may, the last ones of each session that can be shown are looked for; of files that share messages with
         others all, since copies are told by them.
         """
-        patterns = [matching.pattern(t) for t in alternatives]
+        matchers = [matching.Matcher(t) for t in alternatives]
         literals = [t.literal for t in alternatives if t.literal]
         exact, near = {}, {}
         budget, per = _VERIFY, {}
@@ -499,7 +499,7 @@ class Searcher(object):
                     budget -= 1
                     text = self._text(shard, number)
                     low = matching.folded(text)
-                    if any(p.search(low) for p in patterns):
+                    if any(one.find(low) for one in matchers):
                         near.setdefault(place, []).append(number)
                         whole = not literals or any(matching.holds_literal(text, one) for one in literals)
                         if literals and whole:
@@ -716,7 +716,7 @@ class Searcher(object):
             if query.question:
                 low = matching.folded(self._text(shard, number))
                 missing = tuple(alternatives[0].text for alternatives in query.terms
-                                if not any(matching.pattern(one).search(low) for one in alternatives))
+                                if not any(matching.Matcher(one).find(low) for one in alternatives))
             else:
                 missing = tuple(' OR '.join(t.text for t in alternatives)
                                 for alternatives, having in zip(query.terms, sessions) if session not in having)

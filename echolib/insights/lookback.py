@@ -331,9 +331,9 @@ class Lookback(object):
 
 def _holds(query, text):
     """True when a text holds every term (of a question: half of them)."""
-    from ..index.matching import folded, pattern
+    from ..index.matching import Matcher, folded
     low = folded(text)
-    held = sum(1 for alternatives in query.terms if any(pattern(t).search(low) for t in alternatives))
+    held = sum(1 for alternatives in query.terms if any(Matcher(t).find(low) for t in alternatives))
     return bool(held) and held >= (len(query.terms) + 1 if query.question else 2 * len(query.terms)) // 2
 
 
