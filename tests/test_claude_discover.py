@@ -445,6 +445,9 @@ def test_branches_that_were_left(home):
     rows.insert(3, made.meta('queue-operation', operation='dequeue'))
     path = home.put(KEY, A + '.jsonl', records=rows)
     assert claude.branches(path) == (2, {row['uuid'] for row in left})
+    assert claude.orphan_parents(path) == 0
+    # Two prompts follow one of these rows, one the other.
+    assert claude.orphan_parents(home.put(KEY, B + '.jsonl', records=[row for row in rows if row not in (end, left[1])])) == 2
     # Another program's hand: spaces, and the fields in another order.
     spaced = [json.dumps(dict(sorted(row.items()))).encode('ascii') + b'\n' for row in rows]
     assert claude.branches(home.put(KEY, B + '.jsonl', records=spaced)) == (2, {row['uuid'] for row in left})

@@ -1,6 +1,7 @@
 """A file that grows, in any steps and any order of arrival, gives what a rebuild gives: every key, every owner."""
 import glob
 import os
+import random
 
 import pytest
 
@@ -240,3 +241,30 @@ def test_prompt_copied_before_its_answer_counts_once(home, version):
     state = home.state()
     assert totals(state)['user_prompts'] == 3
     assert state == rebuilt(home)
+
+
+@pytest.mark.parametrize('seed', [1, 2])
+def test_files_that_come_and_go_together_leave_nothing_behind(home, seed):
+    """A new file may get the number of one that went in the same build."""
+    rng = random.Random(seed)
+    sids = ['%08d-0000-4000-8000-000000000000' % n for n in range(4)]
+    files = {}
+    for n, sid in enumerate(sids):
+        base = [make.user('ask %d' % n, uuid='aaaaaaaa-0000-4000-8000-%012d' % n), answer([text('reply')], 100 + n, 100 + n, 'msg_%d' % n, sid=sid)]
+        files[os.path.join('-p', sid + '.jsonl')] = base
+        # A fork of it, and an agent file that its rows alone tie to it.
+        files[os.path.join('-q', '9%s.jsonl' % sid[1:])] = base + [make.user('own %d' % n, uuid='bbbbbbbb-0000-4000-8000-%012d' % n)]
+        files[os.path.join('-p', 'agent-a%d.jsonl' % n)] = [dict(row, sessionId=sid, isSidechain=True, agentId='a%d' % n) for row in (
+            user('task', 200 + n, 200 + n), answer([text('done')], 300 + n, 300 + n, 'msg_a%d' % n, sid=sid))]
+    there = set()
+    for _ in range(12):
+        for path in sorted(files):
+            if path in there and rng.random() < 0.4:
+                os.unlink(home.path(path))
+                there.discard(path)
+            elif path not in there and rng.random() < 0.5:
+                home.write(b''.join(make.line(row) for row in files[path]), path)
+                there.add(path)
+        home.build()
+    churned = home.state()
+    assert there and churned == rebuilt(home)

@@ -18,6 +18,7 @@ Protocol of an adapter module (its parser's version and where it may be found st
     PUBLIC           {function: module of this package}: what the library offers of this agent alone (optional)
     client_counts(session)     -> dict of counters that the agent keeps of a session itself (optional)
     durations(session, calls)  -> {id of a tool call: milliseconds}, where the agent tells (optional)
+    orphan_parents(path)       -> number of rows that others of a main file follow and that are not in it (optional)
     listed(root)     -> set of ids of the sessions that the agent's own lists name, there or not (optional)
     own_counters(tokens, reasoning)  -> {the agent's own name: tokens} of figures in our buckets, with that name's meaning, where
                      its counters overlap (optional)

@@ -393,33 +393,15 @@ def billed(session):
 def branches(path):
     """-> (number of branch ends, ids of rows that lie on a branch the person went back from).
 
-    Going back (Esc Esc) gives one row several prompts as children; the newest one leads on. Only what may be a prompt is
-    decoded; of other rows the ids are read from their bytes (a row begins with its parent's).
+    Going back (Esc Esc) gives one row several prompts as children; the newest one leads on.
     """
-    from ..records import open_bytes, parse_line
-    from .claude_user import is_real_prompt
     parent, order, prompts = {}, [], {}
-    with open_bytes(path) as handle:
-        for line in handle:
-            usual = line.startswith((b'{"parentUuid":"', b'{"parentUuid":null'))
-            if usual:
-                at = line.rfind(b'"uuid":"')
-                uuid, above = line[at + 8:at + 44] if at > 0 else b'', line[15:51] if line[14:15] == b'"' else None
-            elif b'"parentUuid"' not in line:
-                continue
-            if not usual or b'"type":"user"' in line and b'"tool_result"' not in line and b'"isSidechain":true' not in line[:200]:
-                found = parse_line(line)[0]
-                ids = [_bytes(found[0].get(name)) for name in ('uuid', 'parentUuid')] if found else [b'', None]
-                if not usual:
-                    # Another program's hand, or a restored copy: spaces, another order of fields.
-                    uuid, above = ids
-                if ids[0] and is_real_prompt(found[0]):
-                    uuid, above = ids
-                    if above is not None and uuid not in parent:
-                        prompts.setdefault(above, []).append(uuid)
-            if uuid and uuid not in parent:
-                parent[uuid] = above
-                order.append(uuid)
+    for uuid, above, is_prompt in _links(path):
+        if is_prompt and above is not None and uuid not in parent:
+            prompts.setdefault(above, []).append(uuid)
+        if uuid not in parent:
+            parent[uuid] = above
+            order.append(uuid)
     left = set()
     for siblings in prompts.values():
         left.update(siblings[:-1])
@@ -429,6 +411,42 @@ def branches(path):
             if parent[uuid] in left:
                 left.add(uuid)
     return ends, set(uuid.decode('utf-8', 'replace') for uuid in left)
+
+
+def orphan_parents(path):
+    """-> number of rows that others of the file follow and that are not in it."""
+    ids, parents = set(), set()
+    for uuid, above, _ in _links(path):
+        ids.add(uuid)
+        if above is not None:
+            parents.add(above)
+    return len(parents - ids)
+
+
+def _links(path):
+    """Yield (id, parent's id or None, whether a person typed it) of the rows of a file, ids as bytes.
+
+    Only what may be a prompt is decoded; of other rows the ids are read from their bytes (a row begins with its parent's).
+    """
+    from ..records import open_bytes, parse_line
+    from .claude_user import is_real_prompt
+    with open_bytes(path) as handle:
+        for line in handle:
+            usual = line.startswith((b'{"parentUuid":"', b'{"parentUuid":null'))
+            if usual:
+                at = line.rfind(b'"uuid":"')
+                uuid, above, typed = line[at + 8:at + 44] if at > 0 else b'', line[15:51] if line[14:15] == b'"' else None, False
+            elif b'"parentUuid"' not in line:
+                continue
+            if not usual or b'"type":"user"' in line and b'"tool_result"' not in line and b'"isSidechain":true' not in line[:200]:
+                found = parse_line(line)[0]
+                ids = [_bytes(found[0].get(name)) for name in ('uuid', 'parentUuid')] if found else [b'', None]
+                typed = bool(ids[0]) and is_real_prompt(found[0])
+                if typed or not usual:
+                    # Another program's hand, or a restored copy, has spaces and another order of fields.
+                    uuid, above = ids
+            if uuid:
+                yield uuid, above, typed
 
 
 def _bytes(text):

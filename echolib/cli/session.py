@@ -71,6 +71,19 @@ class Session(object):
         except OSError:
             return 1, set()
 
+    def orphan_parents(self):
+        """-> number of rows that others of the main file follow and that are not in it; None where the agent's rows name none."""
+        from ..adapters import registry
+        adapter = registry.get(self.row.agent)
+        main = [s for s in self.sources if s.role == 'main']
+        if not main or not hasattr(adapter, 'orphan_parents'):
+            return None
+        try:
+            return adapter.orphan_parents(main[0].path)
+        except OSError:
+            # Gone since it was listed.
+            return None
+
 
 def show():
     """-> Command show."""

@@ -71,6 +71,9 @@ def numbers(session):
     if session.row.agent and hasattr(adapter_of(session), 'inherited'):
         main = [s for s in session.sources if s.role == 'main']
         out['inherited_records'] = adapter_of(session).inherited(main[0].path, row.sid) if main else 0
+    lost = session.orphan_parents()
+    if lost is not None:
+        out['orphan_parents'] = lost
     out.update(working(session, out))
     return out
 

@@ -196,6 +196,8 @@ class Ledger(object):
         self.recheck.discard(file)
         self.db.execute('delete from rivals where file = ? or other = ?', (file, file))
         self.db.execute('delete from files where id = ?', (file,))
+        # The next file may get its number.
+        del self.sessions_of[file]
 
     # owners
 
