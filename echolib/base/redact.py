@@ -30,7 +30,7 @@ _NEEDLES = frozenset(n for _finder, needles in _FINDERS for n in needles)
 PASSWORDS = ('\u5bc6\u7801', '\u5bc6\u78bc', '\u53e3\u4ee4', '\u30d1\u30b9\u30ef\u30fc\u30c9', '\ube44\ubc00\ubc88\ud638')
 ASIAN = PASSWORDS + ('\u5bc6\u94a5', '\u5bc6\u9470', '\u79c1\u94a5', '\u4ee4\u724c', '\u51ed\u8bc1', '\u30c8\u30fc\u30af\u30f3',
                      '\ud1a0\ud070')
-_WIDE = Pattern('[\uff01-\uff5e]')
+_WIDE = dict((code, code - 0xfee0) for code in range(0xff01, 0xff5f))
 # How often what is spelt out is read as what it says: %253D is %3D.
 _TIMES = 3
 _SIGNS = (b'%2', b'%3', b'%4', b'%5', b'%7', b'%E', b'%e', b'\\u', b'&q', b'&l', b'&g', b'&a', b'&#')
@@ -61,8 +61,8 @@ def _find(text, times=_TIMES):
     """[(start, end, rank, kind)] in order and without overlap."""
     raw = text.encode('ascii', 'replace')
     foreign = b'?' in raw
-    if foreign and max(text) >= '\uff01' and _WIDE.search(text):
-        text = _WIDE.sub(lambda m: chr(ord(m.group()) - 0xfee0), text)
+    if foreign and max(text) >= '\uff01':
+        text = text.translate(_WIDE)
         raw = text.encode('ascii', 'replace')
     found = []
     marked = raw.translate(_CLASSES) + b' '
