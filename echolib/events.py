@@ -5,6 +5,8 @@ Kinds and labels are plain strings, so that hot paths need no enum.
 """
 from collections import namedtuple
 
+from .base.shapes import shape
+
 # kind
 PROMPT = 'prompt'              # something a person typed; label: typed, queued, slash
 INJECTED = 'injected'          # text the harness put into a user slot; label says which
@@ -62,10 +64,10 @@ Usage.__new__.__defaults__ = (0,)
 SUMMED = 'summed'
 
 # Result of a tool call. spill: path of the file that holds the whole output, '' when the text is whole.
-ToolResult = namedtuple('ToolResult', 'call_id spill')
+ToolResult = shape('ToolResult', 'call_id spill')
 
 # trigger: 'auto' or 'manual' ('' unknown); pre_tokens: context before, None unknown; own: False when it was copied.
-Compaction = namedtuple('Compaction', 'trigger pre_tokens')
+Compaction = shape('Compaction', 'trigger pre_tokens')
 
 BUCKETS = ('input', 'output', 'cache_read', 'cache_write_5m', 'cache_write_1h')
 

@@ -6,7 +6,6 @@ the caller.  Never raises on content; only opening a file may fail (OSError).
 import io
 import os
 import sys
-from collections import namedtuple
 
 from .base.files import open_regular
 from .base.patterns import Pattern
@@ -21,7 +20,7 @@ _BOM = b'\xef\xbb\xbf'
 Damage = shape('Damage', 'line reason')  # line number (from 1), what is wrong with it
 
 
-class Record(namedtuple('Record', 'data line offset length')):
+class Record(shape('Record', 'data line offset length')):
     """One JSON object of a file: data (dict), line (from 1), byte offset and length of its line."""
 
     __slots__ = ()

@@ -8,7 +8,6 @@ import pytest
 from echolib.base.shapes import shape
 
 Spot = shape('Spot', 'x y label', ('here',))
-Spot.__module__ = __name__
 Twin = namedtuple('Twin', 'x y label')
 Twin.__new__.__defaults__ = ('here',)
 

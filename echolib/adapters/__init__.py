@@ -33,8 +33,6 @@ Protocol of an adapter module (its parser's version and where it may be found st
     TOKENS           why a session's tokens may be unknown, for the user to read (optional)
     billed(session)  -> usage rows of the agent's own ledger, or None
 """
-from collections import namedtuple
-
 from ..base.shapes import shape
 
 Store = shape('Store', 'id pattern read note')
@@ -42,6 +40,6 @@ Store = shape('Store', 'id pattern read note')
 # A file of a session tree. role: main, agent, loose (an agent file that only its content ties to a session), or history
 # (prompts of all sessions in one file: searched where the session itself is gone), or ledger (usage rows that name no
 # session: they count in totals, and are no session).
-Source = namedtuple('Source', 'path role chain session size mtime_ns')
+Source = shape('Source', 'path role chain session size mtime_ns')
 # A session as found on disk: the id it is asked for by, its root, the folder that groups it, its files (main first).
-Session = namedtuple('Session', 'agent root id folder sources')
+Session = shape('Session', 'agent root id folder sources')

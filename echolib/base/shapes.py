@@ -2,8 +2,9 @@
 
 A namedtuple compiles its constructor, which takes longer than anything else a small module does on import: the twenty
 of a search cost it a tenth of its time. A shape compiles nothing. Its tuples are made more slowly in turn, so what is
-made for every record or event is a namedtuple.
+made for every event is a namedtuple.
 """
+import sys
 from operator import itemgetter
 
 
@@ -51,5 +52,6 @@ def shape(name, fields, defaults=()):
     """-> a class of tuples. fields: their names, a text parted by spaces or a list; defaults: of the last fields."""
     fields = tuple(fields.split() if isinstance(fields, str) else fields)
     members = dict((field, property(itemgetter(place))) for place, field in enumerate(fields))
-    members.update(__slots__=(), _fields=fields, _defaults=tuple(defaults))
+    # Pickle looks for the class where it was made.
+    members.update(__slots__=(), _fields=fields, _defaults=tuple(defaults), __module__=sys._getframe(1).f_globals.get('__name__'))
     return type(name, (Shape,), members)
