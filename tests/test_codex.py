@@ -730,3 +730,16 @@ def test_sessions_through_the_index(home):
         # Where no build wrote tokens they are unknown, not none.
         tokens = want['tokens'] if want['output_known_calls'] else dict.fromkeys(want['tokens'])
         assert dict((k, found[k]) for k in COUNTERS + ('tokens',)) == dict(((k, want[k]) for k in COUNTERS), tokens=tokens), thread
+
+
+def test_a_thread_that_is_renamed_after_its_end(home):
+    titles = []
+    for name in ('first name', 'second name', '', None):
+        with open(os.path.join(home, '.codex', 'session_index.jsonl'), 'a', encoding='utf-8') as out:
+            out.write(json.dumps({'id': MAIN, 'thread_name': name or ''}) + '\n')
+        if name is None:
+            os.unlink(out.name)
+        rows = call_script('sd-recall', 'sessions', '--format', 'json', '--limit', '0', home=home).json()['sessions']
+        titles += [row['summary'] for row in rows if row['session_id'] == MAIN]
+    # What its own records call it.
+    assert titles == ['first name', 'second name', 'Quokka fence', 'Quokka fence']

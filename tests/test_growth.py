@@ -185,6 +185,21 @@ def test_a_summary_titles_without_an_index_too(home, monkeypatch):
 
 
 @pytest.mark.parametrize('how', ['deleted', 'written anew'])
+def test_a_title_goes_with_the_summary_that_gave_it(home, how):
+    for part in ('row', 'other', 'summary'):
+        _come(home, part)
+    home.build()
+    assert _title(home.state(), _OLD) == 'What was done'
+    if how == 'deleted':
+        os.unlink(home.path(_TITLER))
+    else:
+        home.write(make.line(make.user('no summary any more')), _TITLER)
+    home.build()
+    changed = home.state()
+    assert _title(changed, _OLD) == '' and changed == rebuilt(home)
+
+
+@pytest.mark.parametrize('how', ['deleted', 'written anew'])
 def test_a_summary_whose_row_goes_titles_the_copy(home, how):
     for part in ('row', 'summary', 'copy'):
         _come(home, part)

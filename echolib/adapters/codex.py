@@ -9,7 +9,7 @@ import os
 from ..base import paths
 from . import Session, Source, Store
 # No ledger: threads.tokens_used is a running total.
-from .plain import billed, side_files, spill_path, spill_text  # noqa: F401
+from .plain import billed, marked_time, side_files, spill_path, spill_text  # noqa: F401
 
 NAME = 'codex'
 GROWS = True
@@ -81,8 +81,8 @@ def owns(path):
 def scan(root, problems):
     """Yield (path, size, mtime_ns, role, chain, session, folder) of every thread under a home, one row each.
 
-    By folder listings and stat alone, so that every row is called a main file under its own id; head() knows better.
-    A thread that lies in several places counts once: live before archived, plain before packed, then the newer file.
+    By folder listings and stat alone (and session_index.jsonl), so that every row is called a main file under its own id; head()
+    knows better. The time of a thread that its user gave a name changes with that name. A thread that lies in several places counts once: live before archived, plain before packed, then the newer file.
     problems: list that gets (path, reason) for each folder that cannot be listed; a missing sessions folder is one.
     """
     best = {}
@@ -102,8 +102,22 @@ def scan(root, problems):
             have = best.get(thread)
             if have is None or rank < have[0]:
                 best[thread] = (rank, stat.st_size, stat.st_mtime_ns)
+    names = names_listed(root) if best else {}
     for thread, (rank, size, mtime) in best.items():
-        yield rank[3], size, mtime, 'main', '', thread, ''
+        yield rank[3], size, marked_time(mtime, names.get(thread, '')), 'main', '', thread, ''
+
+
+def names_listed(root):
+    """-> {thread id: name} of session_index.jsonl, which is only read again when it changed."""
+    from ..base import memo
+    path = os.path.join(root, 'session_index.jsonl')
+    if not os.path.isfile(path):
+        return {}
+
+    def ask():
+        from .codex_names import names_of
+        return sorted(names_of(root, False).items())
+    return dict(memo.kept(NAME + '-names', 1, [path], ask))
 
 
 def _rollouts(path, problems, depth):
@@ -270,8 +284,7 @@ def thread_name(source, database):
 
 def listed(root):
     """-> set of ids of the threads that session_index.jsonl names."""
-    from .codex_names import names_of
-    return set(names_of(root, False))
+    return set(names_listed(root))
 
 
 def own_counters(tokens, reasoning):

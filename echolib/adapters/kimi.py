@@ -7,9 +7,9 @@ import os
 import sys
 
 from ..base import paths
-from ..base.files import open_regular
+from ..base.files import json_object, open_regular
 from . import Session, Source, Store
-from .plain import by_session, file_below, file_text, sessions_of
+from .plain import by_session, file_below, file_text, marked_time, sessions_of
 
 # What --agent takes and every output prints, for both clients.
 NAME = 'kimi_code'
@@ -109,20 +109,25 @@ def _listing(path, problems):
 def scan(root, problems):
     """Yield (path, size, mtime_ns, role, chain, session, folder) of every transcript under a root.
 
-    By folder listings and stat alone; see the protocol. A main file's size and time hold those of the session's
-    state.json, so that a new title is seen.
+    By folder listings and stat alone (and kimi.json, for Kimi CLI); see the protocol. A main file's size and time hold those of
+    the session's state.json, so that a new title is seen; of Kimi CLI the time also tells which directory the folder stands
+    for and which subagents have files, since what the main file says of those is then not counted.
     """
-    top = os.path.join(root, 'sessions')
+    top, known = os.path.join(root, 'sessions'), None
     for folder in _listing(top, problems):
         if folder.name.startswith('.') or not _is_folder(folder, top):
             continue
+        directory = ''
+        if _is_hash(folder.name):
+            known = directories(root) if known is None else known
+            directory = known.get(folder.name.rsplit('_', 1)[-1], '')
         for entry in _listing(folder.path, problems):
             if entry.name.endswith('.jsonl'):
                 stat = _stat_of(entry.path)
                 if stat is not None and entry.name != '.jsonl' and not _is_folder(entry, top):
-                    yield entry.path, stat.st_size, stat.st_mtime_ns, 'main', '', entry.name[:-6], folder.name
+                    yield entry.path, stat.st_size, marked_time(stat.st_mtime_ns, directory), 'main', '', entry.name[:-6], folder.name
             elif '.' not in entry.name and _is_folder(entry, top):
-                for found in _session(entry.path, entry.name, folder.name, problems):
+                for found in _session(entry.path, entry.name, folder.name, problems, directory):
                     yield found
 
 
@@ -140,7 +145,18 @@ def _is_folder(entry, top):
     return not target.startswith(above) and not above.startswith(target)
 
 
-def _session(path, sid, folder, problems):
+def directories(root):
+    """-> {md5: directory} of the directories in kimi.json, by which Kimi CLI names the folders of their sessions."""
+    from hashlib import md5
+    listed, found = json_object(os.path.join(root, 'kimi.json')).get('work_dirs'), {}
+    for one in listed if type(listed) is list else ():
+        path = one.get('path') if type(one) is dict else None
+        if type(path) is str and path:
+            found.setdefault(md5(path.encode('utf-8', 'surrogatepass')).hexdigest(), path)
+    return found
+
+
+def _session(path, sid, folder, problems, directory=''):
     """Yield the rows of one session folder of either layout, without listing the folder itself (each call counts)."""
     agents = _members(path + _AGENTS, problems)
     if agents is not None:
@@ -159,10 +175,12 @@ def _session(path, sid, folder, problems):
             if stat.st_size:
                 # An empty wire.jsonl tells less than the context beside it.
                 break
+    members = _members(path + _SUBAGENTS, problems) or ()
     if found is not None:
-        yield _main(path, found[0], found[1], sid, folder)
-    for chain, wire, stat in _members(path + _SUBAGENTS, problems) or ():
-        yield wire, stat.st_size, stat.st_mtime_ns, 'agent', chain, sid, folder
+        wire, size, mtime, role, chain, sid, folder = _main(path, found[0], found[1], sid, folder)
+        yield wire, size, marked_time(mtime, '\n'.join([directory] + [name for name, _, _ in members])), role, chain, sid, folder
+    for chain, wire, stat in members:
+        yield wire, stat.st_size, marked_time(stat.st_mtime_ns, directory), 'agent', chain, sid, folder
 
 
 def _stat_of(path):

@@ -4,11 +4,11 @@ None of it is needed: a missing or broken file leaves its facts out.
 """
 import os
 import re
-from hashlib import md5
 
 from ..base.files import json_object, open_regular
 from ..events import META, Event
 from ..records import parse_line, read_records
+from .kimi import directories
 from .kimi_text import content_text, mark, prompt_id, word
 
 _HEAD_BYTES = 1 << 16
@@ -171,12 +171,7 @@ def _code_titles(about):
 
 def directory_of(root, group):
     """-> the directory a sessions folder of the Python client stands for, '' when kimi.json does not list it."""
-    listed = json_object(os.path.join(root, 'kimi.json')).get('work_dirs')
-    for one in listed if type(listed) is list else ():
-        path = word(one.get('path')) if type(one) is dict else ''
-        if path and group.rsplit('_', 1)[-1] == md5(path.encode('utf-8', 'surrogatepass')).hexdigest():
-            return path
-    return ''
+    return directories(root).get(group.rsplit('_', 1)[-1], '')
 
 
 def listed(root):

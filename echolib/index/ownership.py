@@ -178,6 +178,9 @@ class Ledger(object):
             if row[1]:
                 self._own(file, fact, -1)
         self.db.execute('delete from facts where file = ?', (file,))
+        for session, in self.db.execute('select f.session from summaries s join files f on f.id = s.target where s.file = ?', (file,)).fetchall():
+            # It loses a title.
+            self._tally(session)
         self.db.execute('delete from summaries where file = ?', (file,))
         if rows:
             # Another file may hold the row too.
