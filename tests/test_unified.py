@@ -106,7 +106,7 @@ def test_the_import_is_cheap():
             'print(sorted(name for name in sys.modules if name.startswith("echolib")), "json" in sys.modules)\n'
             'from echolib import *; print(kimi_session_stats.__name__, grok_family_usage_report.__name__)' % ROOT)
     assert run([sys.executable, '-S', '-c', code]).out.splitlines() == [
-        "['echolib', 'echolib.base', 'echolib.base.text'] False",
+        "['echolib', 'echolib.base', 'echolib.base.patterns', 'echolib.base.text'] False",
         'kimi_session_stats grok_family_usage_report']
 
 
