@@ -283,3 +283,30 @@ def test_files_that_come_and_go_together_leave_nothing_behind(home, seed):
         home.build()
     churned = home.state()
     assert there and churned == rebuilt(home)
+
+
+def test_a_transcript_that_went_on_in_another_place_is_one_session(home):
+    """Copied to another folder and gone on with there; then the first place catches up and passes it; then one of them goes."""
+    sid = '77777777-0000-4000-8000-000000000000'
+    rows = []
+    for n in range(4):
+        rows += [user('ask %d' % n, 400 + n, 10 * n, sid=sid), answer([text('reply')], 500 + n, 10 * n + 1, 'msg_s%d' % n, sid=sid)]
+    # A fork of its first half, which ended later than any of the copies at first.
+    fork = [dict(row, sessionId=OTHER) for row in rows[:4]] + [user('on my own', 600, 25, sid=OTHER)]
+    home.write(b''.join(make.line(row) for row in fork), '-p', OTHER + '.jsonl')
+    for first, second, there in ((4, 4, 2), (4, 6, 2), (8, 6, 2), (8, 0, 1), (0, 8, 1)):
+        for folder, size in (('-p', first), ('-q', second)):
+            if size:
+                home.write(b''.join(make.line(row) for row in rows[:size]), folder, sid + '.jsonl')
+            elif os.path.exists(home.path(folder, sid + '.jsonl')):
+                os.unlink(home.path(folder, sid + '.jsonl'))
+        home.build()
+        view = access.open_view(lambda note: None, refresh=False)
+        found = Catalog(view.db).rows()
+        view.store.close()
+        longest = max(first, second)
+        assert sorted((row.sid, row.msg_count) for row in found) == sorted([(sid, longest), (OTHER, 5)])
+        grown = home.state()
+        sums = totals(grown)
+        assert (sums['user_prompts'], sums['api_calls']) == (longest // 2 + 1, longest // 2)
+        assert grown == rebuilt(home)

@@ -224,7 +224,7 @@ class Ledger(object):
         return self.db.execute(
             'select facts.file, facts.owned, facts.kind, facts.time, facts.side, facts.name, facts.status, facts.input,'
             ' facts.output, facts.cache_read, facts.cache_write_5m, facts.cache_write_1h, facts.visible, facts.extra,'
-            ' files.flags, files.birth, files.last, files.path from facts join files on files.id = facts.file'
+            ' files.flags, files.birth, files.last, files.path, files.sid, files.chain from facts join files on files.id = facts.file'
             ' where facts.key = ?', (key,)).fetchall()
 
     def _decide(self, key):
@@ -232,6 +232,8 @@ class Ledger(object):
         if not rows:
             return
         owner = min(rows, key=_seniority)
+        # The same transcript in another place, and one of them was gone on with: that one is the session.
+        owner = min((row for row in rows if row[18:] == owner[18:]), key=_furthest)
         if len(rows) > 1:
             for row in rows:
                 self.db.executemany('insert or ignore into rivals values (?,?)',
@@ -285,6 +287,12 @@ def _add(tally, name, amount):
 def _seniority(row):
     """The order of claimants: a main chain before a subagent's replay, then the older file."""
     return (row[4] > 0,) + age(*row[14:18])
+
+
+def _furthest(row):
+    """The order of claimants that are copies of one transcript: as _seniority, but that which ended later comes first."""
+    chain, foreign, unborn, birth, last, path = _seniority(row)
+    return chain, foreign, unborn, birth, -last, path
 
 
 def _clean(text):
