@@ -149,21 +149,22 @@ def tokens(text):
 
 def words(text):
     """The words of `text`, folded, in order: its tokens, but of scripts that write no gaps each pair of neighbours."""
-    out, before, end = [], None, 0
-    for match in _TOKEN.finditer(fold(text).lower()):
-        word = match.group()
+    out, before, gap = [], None, 0
+    for word in fold(text).lower().translate(_GAPS).split(' '):
+        if not word:
+            gap += 1
+            continue
         if len(word) == 1 and word > '\x7f' and _within(ord(word), _SINGLE):
             # Each stands between spaces of its own: two lie between neighbours, more where something else was.
-            if before is not None and match.start() == end + 2:
+            if before is not None and gap == 1:
                 out.append(before + word)
-            before, end = word, match.end()
+            before = word
         else:
             before = None
             out.append(word)
+        gap = 0
     return out
 
 
-# Everything but the ASCII characters that are neither letter nor digit (a class that reaches past U+FFFF compiles slowly).
-_TOKEN = Pattern('[^\x00-/:-`{-\x7f]+')
-# The same to str.translate, which leaves what the table does not hold.
+# ASCII that is part of no token, to str.translate, which leaves what the table does not hold.
 _GAPS = ''.join(chr(c) if chr(c).isalnum() else ' ' for c in range(128))

@@ -289,7 +289,7 @@ def find_cookies(raw, low, found, needles):
     """Cookies that keep somebody logged in."""
     at = low.find(b'cookie')
     while at >= 0:
-        m = _COOKIES.match(low, at)
+        m = _COOKIES.match(low, at) if low[at + 6:at + 14].lstrip(b'"\'\\ \t')[:1] in (b':', b'=') else None
         for p in _COOKIE.finditer(raw, m.start(1), m.end(1)) if m else ():
             value = p.group(2)
             named = _SESSION.search(p.group(1).lower())

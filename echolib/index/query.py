@@ -124,11 +124,12 @@ _NAMES = Pattern(r'(?<!\d)(?:(\d{1,2})(?:st|nd|rd|th)?(?: of)? )?\b(%s)\b\.?(?: 
 
 def dates_in(text):
     """-> tuple of (year or None, month, day or None) of the dates a question names, in digits, Chinese or English."""
-    out = []
-    for form in _NUMBERS:
+    out, low = [], text.lower()
+    # Most questions name none, and these expressions are slow to compile.
+    for form in _NUMBERS if any(char.isdecimal() for char in text) else ():
         for year, month, day in form.findall(text):
             out.append((int(year) if year else None, int(month), int(day) if day else None))
-    for before, name, after, year in _NAMES.findall(text):
+    for before, name, after, year in _NAMES.findall(text) if any(month[:3] in low for month in _MONTHS) else ():
         if name.lower() in ('may', 'sept') and not (before or after or year) or not (before or after or year or len(name) > 3):
             continue
         month = [m[:3] for m in _MONTHS].index(name.lower()[:3]) + 1
