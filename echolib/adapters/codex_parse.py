@@ -8,12 +8,14 @@ import re
 
 from ..base.clock import parse_time
 from ..events import COMPACTION, INJECTED, INTERRUPTION, META, RECAP, REPLY, THINKING, UNKNOWN, USAGE, Compaction, Event
-from .codex import thread_of
+from ..records import Coverage
+from .codex import records, thread_of
 from .codex_head import kinship
 from .codex_text import content_text, mark, user_parts, word
 from .codex_tools import ToolRecords
 from .codex_user import DONE, EVENT, ITEM, UserRecords, origins_of
 from .codex_usage import USAGE_PART, Calls, nothing, spent
+from .repeats import Repeats
 
 # A fork writes what it copied from its parent at once, under new times.
 _COPY_MS = 1500
@@ -61,6 +63,7 @@ class Parser(UserRecords, ToolRecords):
         self.turn = state.get('turn', 0)
         # Names the thread until its first record does.
         self.thread = state.get('id') or source.chain or source.session or thread_of(source.path)
+        self.repeats = Repeats(state, lambda: records(source.path, Coverage(source.path), 0, 0, is_noise_line))
 
     def events(self, record):
         """-> list of Events of one Record, in order."""
@@ -69,6 +72,8 @@ class Parser(UserRecords, ToolRecords):
         kind, payload = data.get('type'), data.get('payload')
         if type(payload) is not dict:
             return self._bare(data, kind)
+        if self.repeats.holds(self.time, record):
+            return []
         state = self.state
         if 'copied' in state and self.time is not None and self.time > state['copied'] + _COPY_MS:
             # The copy ends without a mark; what follows is the thread's own.

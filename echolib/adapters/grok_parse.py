@@ -11,9 +11,11 @@ from ..base.clock import parse_time
 from ..events import (
     ATTACHMENT, COLLATERAL, COMPACTION, DECLINED, ERROR, INJECTED, INTERRUPTION, META, OK, PROMPT, RECAP, REPLY, THINKING,
     TOOL_CALL, TOOL_RESULT, UNKNOWN, USAGE, Compaction, Event, ToolResult, Usage)
+from ..records import read_records
 from .grok_ledger import Bills, Children, add, legs
 from .grok_side import Card, recap
 from .grok_text import block_text, classify, failed, inside, origin_of, result_text, strings, time_of, unwrap, word
+from .repeats import Repeats
 
 # Kinds without conversation in them: known, and nothing to tell.
 _BOOKKEEPING = frozenset((
@@ -42,6 +44,7 @@ class Parser(object):
         self.in_agent = source.role != 'main' or self.card.is_subagent()
         # Names rows that carry no id, the same in a fork as in the session it was made from.
         self.place = self.card.origin(self.session)
+        self.repeats = Repeats(state, lambda: read_records(source.path))
         self.turn = state.get('turn', 0)
         self.bills = Bills(state)
         self.children = Children(self.folder, state)
@@ -77,6 +80,8 @@ class Parser(object):
         if type(kind) is not str:
             return self._unknown('no update', stamp, line, offset, length)
         row = _Row(self, update, meta, stamp, line, offset, length)
+        if self.repeats.holds(row.time, record):
+            return []
         out = row.out
         origin = origin_of(meta)
         if origin and origin != self.session and not self.chain and 'foreign' not in self.state and not self.card.parent:
