@@ -3,10 +3,13 @@ import json
 import os
 import random
 import shutil
+import threading
 
 import pytest
 
+from echolib.base import files, patience
 from echolib.index import access, build, store, sweep
+from helpers import call_script
 from homes import Home
 from small import answer, user, write
 
@@ -220,3 +223,71 @@ def test_folder_that_opens_is_looked_into(home, partial, monkeypatch):
         assert count == 0
     view, count = asked()
     assert (count, [path for path, _ in view.problems if path == shut]) == (1, [])
+
+
+def recall(home, *args):
+    return call_script('sd-recall', *args, home=home.folder, SESSION_DIGGER_DATA_DIR=home.data, SESSION_DIGGER_ARCHIVE='0')
+
+
+@pytest.fixture
+def mute(monkeypatch):
+    """Claude's folders do not answer until the test is over."""
+    from echolib.adapters import claude
+    over = threading.Event()
+
+    def waiting(root, problems):
+        over.wait(20)
+        return iter(())
+    monkeypatch.setattr(sweep, 'PATIENCE', 0.1)
+    monkeypatch.setattr(files, '_shunned', ())
+    yield lambda: monkeypatch.setattr(claude, 'scan', waiting)
+    over.set()
+
+
+def test_folder_that_does_not_answer_keeps_its_sessions(home, mute):
+    codex = '{"timestamp":"2026-03-02T10:00:00.000Z","type":"session_meta","payload":{"id":"%s","cwd":"/home/dev/b","cli_version":"0.1"}}\n' % SIDS[7]
+    folder = os.path.join(str(home.folder), '.codex', 'sessions', '2026', '03', '02')
+    os.makedirs(folder)
+    with open(os.path.join(folder, 'rollout-2026-03-02T10-00-00-%s.jsonl' % SIDS[7]), 'w') as out:
+        out.write(codex)
+    asked()
+    mute()
+    with open(os.path.join(folder, 'rollout-2026-03-02T10-00-00-%s.jsonl' % SIDS[7]), 'a') as out:
+        out.write('{"timestamp":"2026-03-02T10:00:01.000Z","type":"event_msg","payload":{"type":"user_message","message":"of the other agent"}}\n')
+    got = recall(home, 'sessions', '--format', 'json')
+    assert len(got.json()['sessions']) == 5 and 'no answer for' in got.err and got.rc == 0
+    got = recall(home, 'search', 'first words', '--format', 'json')
+    assert got.rc == 0 and got.json()['total_sessions'] >= 1 and got.json()['hits']
+    assert recall(home, 'search', 'of the other agent', '--format', 'json').json()['total_sessions'] == 1
+    for command in ('show', 'messages', 'session-stats'):
+        got = recall(home, command, SIDS[0])
+        assert got.rc in (0, 1) and 'Traceback' not in got.err and len(got.out + got.err) > 20
+
+
+def test_folder_that_does_not_answer_is_named_without_an_index(home, mute):
+    mute()
+    got = recall(home, 'stats', '--format', 'json')
+    assert got.rc == 0 and got.json()['sessions'] == 0 and 'no answer for' in got.err
+
+
+def test_a_short_look_waits_no_longer(home, partial, mute, monkeypatch):
+    asked()
+    mute()
+    monkeypatch.setattr(sweep, '_mtime', lambda path, of=sweep._mtime: threading.Event().wait(0.5) or of(path))
+    view, count = asked()
+    assert view.state == 'current' and count == 0 and [why for _, why in view.problems if 'no answer' in why]
+
+
+def test_work_that_goes_on_is_waited_for():
+    def work(alive):
+        for _ in range(6):
+            threading.Event().wait(0.05)
+            alive()
+        return 'done'
+    assert patience.patiently(work, 0.15) == 'done'
+    with pytest.raises(ZeroDivisionError):
+        patience.patiently(lambda alive: 1 // 0, 5)
+    over = threading.Event()
+    with pytest.raises(patience.NoAnswer):
+        patience.patiently(lambda alive: over.wait(20), 0.05)
+    over.set()

@@ -89,6 +89,12 @@ def asked(environ=os.environ, known=()):
             yield get(agent.name)
 
 
+def usual_root(name):
+    """-> where an agent's folder is when nothing says otherwise; its name where it has no such place."""
+    folders = _by_name[name].folders
+    return os.path.join(paths.home() or '~', folders[0]) if folders else name
+
+
 def _may_be(path):
     """False where nothing is at a path; what cannot be looked at may be there."""
     try:

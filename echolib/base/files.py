@@ -5,10 +5,19 @@ from stat import S_ISDIR, S_ISREG
 
 # Without it a pipe would keep us until somebody writes into it.
 _WAITLESS = getattr(os, 'O_NONBLOCK', 0) | getattr(os, 'O_NOCTTY', 0)
+_shunned = ()
+
+
+def shun(folder):
+    """Have nothing below a folder opened any more: its file system does not answer, and would keep whoever asks it."""
+    global _shunned
+    _shunned += (os.path.join(folder, ''),)
 
 
 def open_regular(path, buffering=-1):
     """-> a binary file object over a regular file; OSError for a folder, a pipe, a device, a socket and an impossible name."""
+    if _shunned and path.startswith(_shunned):
+        raise OSError(errno.ETIMEDOUT, os.strerror(errno.ETIMEDOUT), path)
     try:
         return open(path, 'rb', buffering, opener=_opened)
     except ValueError:

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from .files import open_regular
 from .errors import EchoError
 from .paths import DATABASE_SIDES as _SIDES
+from .patience import at_end
 
 _MAGIC = b'SQLite format 3\0'
 _TRIES = 3
@@ -201,6 +202,7 @@ def held(path):
                 import atexit
                 atexit.unregister(let_go)
                 atexit.register(let_go)
+                at_end(let_go)
             way = _Way(path)
             if way.keep:
                 _kept[key] = way

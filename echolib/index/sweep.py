@@ -9,12 +9,17 @@ import sqlite3
 import time
 
 from ..adapters import registry
+from ..base import paths
 from ..base.errors import IndexUnusable
+from ..base.files import shun
+from ..base.patience import NoAnswer, patiently
 from ..base.shapes import shape
 
 PARTIAL = 2000
 _LATEST = 300
 _LASTS = 60
+# After so many seconds without a sign of life a file system counts as gone.
+PATIENCE = 20
 # As coarse as file systems' times may be, in seconds.
 _TICK = 2
 
@@ -25,25 +30,66 @@ _TICK = 2
 Look = shape('Look', 'roots files problems same kept version at')
 
 
-def configured(environ=os.environ, known=()):
-    """-> list of (adapter, root path) of every configured root, of the agents that can be here or are named in `known`."""
-    return [(adapter, root) for adapter in registry.asked(environ, known) for root in adapter.roots(environ)]
-
-
 def look(db, agent=None, environ=os.environ, whole=True):
     """-> Look. agent: at this agent's roots only. whole: at every file, however many there are."""
     now, began = version(db), time.time()
-    roots = configured(environ, set(name for name, in db.execute('select distinct agent from roots')))
-    if agent is None and not whole:
-        part = _partial(db, roots, now)
+    known = {}
+    for name, root, archive in db.execute('select agent, path, archive from roots'):
+        known.setdefault(name, []).extend([] if archive else [paths.restored(root)])
+    adapters = list(registry.asked(environ, known))
+    kept = None if agent is not None or whole else _stored(db, 'swept')
+    if kept is not None:
+        try:
+            part = patiently(lambda alive: _partial(kept, _configured(adapters, environ), now, alive), PATIENCE)
+        except NoAnswer:
+            # Which folder it is shows below.
+            part = None
         if part is not None:
             return part
-    files, problems = {}, []
-    for number, (adapter, root) in enumerate(roots):
-        if agent in (None, adapter.NAME):
-            files[number] = list(adapter.scan(root, problems))
+    roots, files, problems = [], {}, []
+    for adapter, found in _visits(adapters, agent, environ, known):
+        for root, rows, bad in found:
+            if agent in (None, adapter.NAME):
+                files[len(roots)] = rows
+            roots.append((adapter, root))
+            problems += bad
     same = agent is None and _stored(db, 'seen') == _mark(roots, files, problems)
     return Look(roots, files, problems, same, None, now, began)
+
+
+def _visits(adapters, agent, environ, known):
+    """-> [(adapter, [(root, rows as scan() yields them, problems)])]. Where a file system does not answer, the agent's
+    known roots stand with that as their problem, and are not gone into again."""
+    visited = []
+    while len(visited) < len(adapters):
+        done = []
+        try:
+            patiently(lambda alive: _visit(adapters[len(visited):], agent, environ, alive, done), PATIENCE)
+        except NoAnswer:
+            # What was left behind may come back to its own list, and must not write into this one.
+            done = list(done)
+            if len(visited) + len(done) < len(adapters):
+                mute = adapters[len(visited) + len(done)]
+                why = 'no answer for %d s' % PATIENCE
+                roots = known.get(mute.NAME) or [registry.usual_root(mute.NAME)]
+                for root in roots:
+                    shun(root)
+                done.append((mute, [(root, [], [(root, why)]) for root in roots]))
+        visited += done
+    return visited
+
+
+def _visit(adapters, agent, environ, alive, done):
+    for adapter in adapters:
+        found = []
+        for root in adapter.roots(environ):
+            rows, problems = [], []
+            for row in adapter.scan(root, problems) if agent in (None, adapter.NAME) else ():
+                rows.append(row)
+                alive()
+            found.append((root, rows, problems))
+            alive()
+        done.append((adapter, found))
 
 
 def age(seen):
@@ -119,17 +165,20 @@ def _named(roots):
     return [[adapter.NAME, root] for adapter, root in roots]
 
 
-def _partial(db, roots, now):
+def _configured(adapters, environ):
+    return [(adapter, root) for adapter in adapters for root in adapter.roots(environ)]
+
+
+def _partial(kept, roots, now, alive):
     """-> Look at folders and the files that changed last, None where that cannot tell what has changed."""
-    kept = _stored(db, 'swept')
-    if kept is None:
-        return None
     import json
     kept = json.loads(kept)
     if not 0 <= time.time() - kept['at'] < _LASTS or kept['roots'] != _named(roots):
         return None
-    if any(_mtime(path) != mtime for path, mtime in kept['folders']):
-        return None
+    for path, mtime in kept['folders']:
+        if _mtime(path) != mtime:
+            return None
+        alive()
     for number, rows in kept['listed']:
         adapter, root = roots[number]
         problems = []
@@ -141,6 +190,7 @@ def _partial(db, roots, now):
         stat = _stat(row[0])
         if stat is None:
             return None
+        alive()
         if stat.st_size != row[1] or stat.st_mtime_ns != row[2]:
             files.setdefault(number, []).append((row[0], stat.st_size, stat.st_mtime_ns) + tuple(row[3:]))
     return Look(roots, files, [tuple(one) for one in kept['problems']], not files, kept, now, kept['at'])
