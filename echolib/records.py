@@ -5,8 +5,8 @@ the caller.  Never raises on content; only opening a file may fail (OSError).
 """
 import io
 import os
-import sys
 
+from .base.bounded_json import LARGE, scan_once as _scan, too_much
 from .base.files import open_regular
 from .base.patterns import Pattern
 from .base.shapes import shape
@@ -86,28 +86,6 @@ class Coverage(object):
         return ['%s:%d: %s' % (self.path, d.line, d.reason) for d in self.damaged]
 
 
-def _bounded_int(text):
-    # Converting a million digits takes time that grows with the square; newer Pythons refuse by themselves.
-    if len(text) > 4300:
-        raise ValueError('a number of %d digits' % len(text))
-    return int(text)
-
-
-class _Plain(object):
-    """How JSON is read: what json.JSONDecoder() holds."""
-
-    strict, object_hook, object_pairs_hook, parse_float = True, None, None, float
-    parse_int = int if hasattr(sys, 'get_int_max_str_digits') else _bounded_int
-    parse_constant = {'NaN': float('nan'), 'Infinity': float('inf'), '-Infinity': float('-inf')}.__getitem__
-
-
-try:
-    # The scanner that json uses; json itself loads `re`, which takes longer than all that a search has to read.
-    from _json import make_scanner
-    _scan = make_scanner(_Plain)
-except ImportError:
-    from json import JSONDecoder
-    _scan = JSONDecoder(parse_int=_Plain.parse_int).scan_once
 _WHITE = ' \t\r\n'
 _BETWEEN = Pattern('[\\0 \t\r\n]*')
 
@@ -116,8 +94,12 @@ def parse_line(line):
     """-> (list of dicts, reason or None) for one line of bytes.
 
     A clean line gives one object and no reason.  Damage gives a reason and whatever whole objects could be saved
-    (a stub glued to the next record, two records on one line).  A line of blanks gives ([], None).
+    (a stub glued to the next record, two records on one line).  A line of blanks gives ([], None).  A line of more
+    values than fit in memory is not looked into.
     """
+    why = too_much(line)
+    if why is not None:
+        return (), why
     try:
         text = line.decode('utf-8')
     except UnicodeDecodeError:
@@ -299,6 +281,8 @@ def scan(handle, coverage, offset=0, line=0, skip=None):
         if number == 1 and raw[:3] == _BOM:
             raw = raw[3:]
         try:
+            if size >= LARGE and too_much(raw) is not None:
+                raise ValueError
             text = raw.decode('utf-8')
             value, end = decoder(text, 0)
             clean = type(value) is dict and end >= len(text) - 2 and not text[end:].strip(_WHITE)
@@ -307,7 +291,11 @@ def scan(handle, coverage, offset=0, line=0, skip=None):
         coverage.offset, coverage.line = position, number
         if clean:
             coverage.lines += 1
+            if size >= LARGE:
+                # What comes of the line takes memory enough.
+                raw = text = None
             yield make(Rec, (value, number, start, size))
+            value = None
             continue
         found, reason = parse_line(raw)
         if reason is not None:

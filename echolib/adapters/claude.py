@@ -338,10 +338,10 @@ def spill_text(path, limit=0):
         raw = handle.read(limit) if limit else handle.read()
     text = raw.decode('utf-8', 'replace')
     if path.endswith(('.json', '.json.gz')):
-        import json
+        from ..base import bounded_json
         try:
             from .claude_parse import result_text
-            return result_text(json.loads(text))
+            return result_text(bounded_json.loads(text, bounded_json.DOCUMENT))
         except (ValueError, RecursionError):
             return text
     return text

@@ -2,8 +2,7 @@
 
 A record's place is its number: the session is 0, items follow. Such a file is read whole (the largest seen has 60 kB).
 """
-import json
-
+from ..base import bounded_json
 from ..base.files import open_regular
 from ..records import Record
 
@@ -13,7 +12,7 @@ def records_of(path, coverage):
     with open_regular(path) as handle:
         raw = handle.read()
     try:
-        value = json.loads(raw.decode('utf-8', 'replace').lstrip('\ufeff'))
+        value = bounded_json.loads(raw.decode('utf-8', 'replace').lstrip('\ufeff'), bounded_json.DOCUMENT)
     except (ValueError, RecursionError) as error:
         if coverage is not None and raw.strip():
             coverage.lines += 1

@@ -2,10 +2,10 @@
 
 The one place that decides what a real prompt is (builds 0.2 to 0.171).
 """
-import json
 import re
 from zlib import crc32
 
+from ..base import bounded_json
 from ..events import DECLINED, ERROR, OK
 
 # The editor extension puts the open files before what was typed, and this line between the two.
@@ -142,7 +142,7 @@ def result_of(output):
     if text.startswith('{"output":'):
         # 2025: the text the model got is JSON with the exit code in its metadata.
         try:
-            packed = json.loads(text)
+            packed = bounded_json.loads(text)
         except (ValueError, RecursionError):
             packed = {}
         if type(packed) is dict and type(packed.get('output')) is str:
@@ -175,7 +175,7 @@ def arguments(text):
     """-> a tool's input: the value its JSON text stands for, or the text itself where it is no JSON."""
     if type(text) is str:
         try:
-            return json.loads(text)
+            return bounded_json.loads(text)
         except (ValueError, RecursionError):
             return text
     return text

@@ -1,8 +1,8 @@
 """Gemini CLI's files to records: the log of a session, the single object of older clients, the list of prompts; and
 where a project lies."""
-import json
 import os
 
+from ..base import bounded_json
 from ..base.clock import parse_time
 from ..base.files import open_regular, read_json
 from ..events import PROMPT, Event
@@ -96,7 +96,7 @@ def read_old(source, coverage, state):
 def _old_records(raw):
     """-> list of Records of an older client's session (offset: place of the record), None where it is none."""
     try:
-        value = json.loads(raw.decode('utf-8-sig', 'replace'))
+        value = bounded_json.loads(raw.decode('utf-8-sig', 'replace'), bounded_json.DOCUMENT)
     except (ValueError, RecursionError):
         return None
     if type(value) is not dict or type(value.get('messages')) is not list:

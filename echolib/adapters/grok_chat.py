@@ -3,10 +3,10 @@
 The client rewrites this file at each compaction, so it holds what the model last saw, without times. Two shapes: items with
 a `type` (format 1), and OpenAI's messages with a `role` (format 0). What the prompts cost comes from usage.json.
 """
-import json
 import os
 from zlib import crc32
 
+from ..base import bounded_json
 from ..events import (
     COLLATERAL, DECLINED, ERROR, INJECTED, INTERRUPTION, META, OK, PROMPT, QUEUED, RECAP, REPLY, SLASH, THINKING, TOOL_CALL,
     TOOL_RESULT, TYPED, UNKNOWN, USAGE, Event, ToolResult, Usage)
@@ -139,7 +139,7 @@ class Parser(object):
             given = function.get('arguments')
             if type(given) is str:
                 try:
-                    given = json.loads(given)
+                    given = bounded_json.loads(given)
                 except (ValueError, RecursionError):
                     # Cut while it was streamed: its text is all there is.
                     given = function['arguments']

@@ -1,8 +1,8 @@
 """What both layouts of Kimi share: texts of content parts and tool input, counters, and what a person typed."""
-import json
 import re
 from zlib import crc32
 
+from ..base import bounded_json
 from ..events import DECLINED, ERROR, INJECTED, OK, PROMPT, RECAP, SLASH, TYPED, Usage
 
 # A typed command: its name, up to a blank or the end.
@@ -75,7 +75,7 @@ def tool_input(given):
     """-> (input as it was: decoded where it is JSON, its searchable text). `given`: text or an object."""
     if type(given) is str:
         try:
-            value = json.loads(given)
+            value = bounded_json.loads(given)
         except (ValueError, RecursionError):
             # Models do write broken JSON: the text itself is what there is.
             return given, given

@@ -3,8 +3,8 @@
 Nothing here knows an agent. A parser derives from Talk, begins each record with at() and adds what is in it. Places in a
 record (`part`) do not depend on what was read before, so that an event is found again from its record alone.
 """
-import json
 
+from ..base import bounded_json
 from ..base.files import open_regular
 from ..events import INJECTED, META, PROMPT, REPLY, THINKING, TOOL_CALL, TOOL_RESULT, UNKNOWN, USAGE, Event, ToolResult
 from ..records import Coverage, Record, read_at, read_records
@@ -194,7 +194,7 @@ def document(path, coverage):
     with open_regular(path) as handle:
         raw = handle.read()
     try:
-        return json.loads(raw.decode('utf-8-sig', 'replace'))
+        return bounded_json.loads(raw.decode('utf-8-sig', 'replace'), bounded_json.DOCUMENT)
     except (ValueError, RecursionError):
         if raw.strip():
             coverage.lines += 1

@@ -1,8 +1,8 @@
 """agents.json: the folders of agents without an adapter, and how their files are read. Plain values only; nothing is run."""
-import json
 import os
 import re
 
+from ..base import bounded_json
 from ..base.files import open_regular
 from .universal import FIELDS, ROLES, Mapping
 
@@ -16,7 +16,7 @@ def load(path):
         if os.path.getsize(path) > _LARGEST:
             return [], 'too large for a list of agents'
         with open_regular(path) as handle:
-            value = json.loads(handle.read().decode('utf-8-sig'))
+            value = bounded_json.loads(handle.read().decode('utf-8-sig'))
     except OSError as error:
         return [], error.strerror or str(error)
     except (ValueError, RecursionError) as error:

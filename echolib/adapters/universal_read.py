@@ -1,7 +1,7 @@
 """The records of a file of an unknown agent, its shape, and its events: lines, packed lines, or one JSON document."""
-import json
 import os
 
+from ..base import bounded_json
 from ..base.files import open_regular
 from ..records import Coverage, Record, parse_line, read_at, read_records, scan
 from . import universal_dialog
@@ -37,7 +37,7 @@ def document(path):
         raw = handle.read()
     try:
         text = raw.decode('utf-16' if raw[:2] in _WIDE else 'utf-8-sig', 'replace')
-        value = json.loads(text.strip('\0 \t\r\n'))
+        value = bounded_json.loads(text.strip('\0 \t\r\n'), bounded_json.DOCUMENT)
     except (ValueError, RecursionError) as error:
         return [], 'broken JSON (%s)' % str(error)[:60]
     if type(value) is list:

@@ -6,6 +6,7 @@ import json
 import re
 from zlib import crc32
 
+from ..base import bounded_json
 from ..events import INJECTED, PROMPT, SLASH, TYPED, Usage
 
 _COMMAND = re.compile(r'/[A-Za-z][\w.-]*(?::[\w.-]+)*(?=\s|\Z)')
@@ -71,7 +72,7 @@ def decoded(text):
     if type(text) is not str or text.lstrip()[:1] not in ('{', '['):
         return None
     try:
-        value = json.loads(text)
+        value = bounded_json.loads(text)
     except (ValueError, RecursionError):
         return None
     return value if type(value) in (dict, list) else None

@@ -2,8 +2,8 @@
 
 All three tell what the database tells of its sessions; they are read for what it does not hold.
 """
-import json
 
+from ..base import bounded_json
 from ..base.clock import parse_time
 from ..base.files import open_regular
 from ..events import DECLINED, ERROR, INJECTED, META, OK, PROMPT, REPLY, THINKING, TOOL_CALL, USAGE
@@ -270,7 +270,7 @@ def snapshot(path):
     with open_regular(path) as handle:
         raw = handle.read()
     try:
-        value = json.loads(raw.decode('utf-8-sig', 'replace'))
+        value = bounded_json.loads(raw.decode('utf-8-sig', 'replace'), bounded_json.DOCUMENT)
     except (ValueError, RecursionError):
         return {}, None
     messages = value.get('messages') if type(value) is dict else None

@@ -39,10 +39,10 @@ def read_json(path, most=-1):
 
     A byte order mark is no damage, and bytes that are no UTF-8 spoil only the text they are in.
     """
-    import json
+    from . import bounded_json
     try:
         with open_regular(path) as handle:
-            return json.loads(handle.read(most).decode('utf-8-sig', 'replace'))
+            return bounded_json.loads(handle.read(most).decode('utf-8-sig', 'replace'), bounded_json.DOCUMENT)
     except (OSError, ValueError, RecursionError):
         return None
 

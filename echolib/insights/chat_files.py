@@ -1,8 +1,8 @@
 """Which chat export a file or folder is, told by what is in it, and its conversations."""
-import json
 import os
 import re
 
+from ..base import bounded_json
 from ..base.errors import EchoError
 from ..base.files import open_regular
 from . import chat_lines, chat_records
@@ -71,7 +71,7 @@ def _text(path):
 def _json(path):
     """-> the JSON value in a file; ValueError where there is none."""
     try:
-        return json.loads(_text(path))
+        return bounded_json.loads(_text(path), bounded_json.DOCUMENT)
     except RecursionError:
         raise ValueError('nested too deep')
 
@@ -84,7 +84,7 @@ def _file(path, zone):
     text = _text(path)
     if text.lstrip()[:1] in ('{', '['):
         try:
-            return _value(json.loads(text), path, bare, zone)
+            return _value(bounded_json.loads(text, bounded_json.DOCUMENT), path, bare, zone)
         except RecursionError:
             raise NoChat(path, 'nested too deep')
         except ValueError as error:
@@ -107,7 +107,7 @@ def _lines_of_json(text):
     out, lines = [], [line for line in text.split('\n') if line.strip()]
     for line in lines:
         try:
-            out.append(json.loads(line))
+            out.append(bounded_json.loads(line))
         except (ValueError, RecursionError):
             # Counted by what is missing.
             continue

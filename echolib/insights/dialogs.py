@@ -9,7 +9,7 @@ from collections import namedtuple
 from zlib import crc32
 
 from ..adapters.universal import DIALOGS
-from ..base import clock, paths
+from ..base import bounded_json, clock, paths
 from ..base.errors import EchoError
 from ..base.files import make_private, open_regular
 from .chat_messages import Message, merged, share
@@ -40,7 +40,7 @@ def listed(environ=os.environ):
         if name.endswith('.jsonl'):
             try:
                 with open_regular(path) as handle:
-                    found = _dialog(json.loads(handle.readline().decode('utf-8', 'replace')), path)
+                    found = _dialog(bounded_json.loads(handle.readline().decode('utf-8', 'replace')), path)
             except (OSError, ValueError, RecursionError):
                 # Not ours, or damaged: doctor names it.
                 continue
@@ -65,7 +65,7 @@ def messages(dialog):
     with open_regular(dialog.path) as handle:
         for line in handle:
             try:
-                record = json.loads(line.decode('utf-8', 'replace'))
+                record = bounded_json.loads(line.decode('utf-8', 'replace'))
             except (ValueError, RecursionError):
                 # A damaged line: doctor names it.
                 continue
