@@ -3,6 +3,7 @@ import os
 
 from . import analysis, pricing
 from .adapters import lookup, registry
+from .analysis_table import Gathered
 from .base import clock, paths
 from .events import META, USAGE
 from .records import Coverage, read_records
@@ -16,8 +17,8 @@ def stats(path):
     session = lookup.session_at(path)
     adapter = registry.get(session.agent)
     table = pricing.load(paths.data_dir())
-    facts, profiles, total = {}, [], Coverage(path)
-    for source in session.sources:
+    gathered, profiles, total = Gathered(), [], Coverage(path)
+    for number, source in enumerate(session.sources, 1):
         coverage = Coverage(source.path)
         one = analysis.FileAnalysis()
         if (source.role in ('agent', 'loose') and not analysis.is_replay(source.chain)
@@ -27,15 +28,16 @@ def stats(path):
             for events in adapter.read(source, coverage):
                 for event in events:
                     one.add(event)
+                if len(one.facts) > gathered.limit:
+                    gathered.take(one.facts, number)
+                    one = analysis.FileAnalysis(one.profile)
         except OSError as error:
             coverage.damage(0, error.strerror or str(error))
         total.add(coverage)
         profiles.append(one.profile)
-        for key, fact in one.facts.items():
-            have = facts.get(key)
-            facts[key] = fact if have is None else analysis.first_of(have, fact)
+        gathered.take(one.facts, number)
     tally = {}
-    for fact in facts.values():
+    for fact in gathered.facts():
         analysis.apply(tally, fact, 1, table.cost)
     out = analysis.shared_keys(tally)
     if analysis.tokens_unknown(profiles):
@@ -69,7 +71,7 @@ def schema(path):
     path = os.path.abspath(os.path.expanduser(path))
     session = lookup.session_at(path)
     coverage = Coverage(path)
-    kinds, versions, models, times = {}, [], [], []
+    kinds, versions, models, first, last = {}, [], [], None, None
     for events in registry.get(session.agent).read(session.sources[0], coverage):
         for event in events:
             row = kinds.setdefault('%s/%s' % (event.kind, event.label) if event.label else event.kind, {'count': 0, 'fields': set()})
@@ -81,7 +83,8 @@ def schema(path):
             if value and value not in into:
                 into.append(value)
             if event.time is not None:
-                times.append(event.time)
+                first = event.time if first is None else min(first, event.time)
+                last = event.time if last is None else max(last, event.time)
     odd = set(drift.line for drift in coverage.drifts)
     types, unknown = _record_types(path, odd) if os.path.isfile(path) else ({}, set())
     # No lines of JSON (a database, packed frames): what was read of it is told instead.
@@ -89,8 +92,8 @@ def schema(path):
     return {'file': path, 'agent': session.agent, 'lines': coverage.lines, 'bytes': session.sources[0].size,
             'parse_errors': coverage.parse_errors, 'unknown_records': coverage.unknown_records,
             'damaged': [list(d) for d in coverage.damaged], 'drifts': [list(d) for d in coverage.drifts],
-            'first_timestamp': clock.format_time(min(times)) if times else '',
-            'last_timestamp': clock.format_time(max(times)) if times else '', 'versions': versions, 'models': models,
+            'first_timestamp': clock.format_time(first) if first is not None else '',
+            'last_timestamp': clock.format_time(last) if last is not None else '', 'versions': versions, 'models': models,
             'unknown_types': sorted(unknown),
             'record_types': dict((k, {'count': v['count'], 'fields': sorted(str(f) for f in v['fields'])}) for k, v in types.items())}
 

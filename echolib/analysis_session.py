@@ -4,6 +4,9 @@ from collections import namedtuple
 from . import analysis, analysis_work
 from .adapters import registry
 from .adapters.values import files_of
+from .analysis_table import Gathered
+from .base.identity import key_of
+from .base.shelf import FEW, Shelf
 from .events import ERROR, INJECTED, INTERRUPTION, META, TOOL_CALL, TOOL_RESULT, opens_turn
 from .records import Coverage
 
@@ -13,29 +16,45 @@ _TASK = 200
 DEFAULT_MODE = 'default'
 
 # Where a fact stands and what it says. chain: '' or a subagent's id; line; text: a prompt, a call's input; data: a call's input
-# as it was where that is small, else None; error: what a failed call said, else ''; files: [(what, path)] of a call.
-Note = namedtuple('Note', 'chain line text data error files')
+# as it was where that is small, else None; error: what a failed call said, else ''; files: [(what, path)] of a call; call: told
+# by the call itself.
+Note = namedtuple('Note', 'chain line text data error files call')
 
 
 class Reading(object):
-    """A session's facts (in order), their keys, Notes by key; modes, branches, versions: in the order they came."""
+    """A session's facts (in order) and their keys (see Gathered); Notes; branches, versions: in the order they came.
 
-    def __init__(self):
-        self.facts, self.keys, self.notes = [], [], {}
+    modes: {64-bit key: mode} of turns in another than the default one. few: as many are held as they are.
+    """
+
+    def __init__(self, few=FEW):
+        self.facts, self.keys, self.notes = [], [], Shelf(_join, few)
         self.modes, self.branches, self.versions = {}, [], []
         # {chain: its task's beginning}, {chain: time of its first event}; types: {chain: type of subagent}.
         self.tasks, self.began, self.types = {}, {}, {}
 
     def note(self, place):
-        """-> Note of a place in facts."""
-        return self.notes[self.keys[place]]
+        """-> Note of a place in facts, None where nothing is told of it."""
+        found = self.notes.get(self.keys[place])
+        return None if found is None else Note(*found)
+
+    def mode(self, place):
+        """-> the permission mode of a turn."""
+        key = self.keys[place]
+        return self.modes.get(key_of(key) if type(key) is str else key, DEFAULT_MODE)
+
+    def places(self, keys):
+        """-> {key: place in facts} of some 64-bit keys."""
+        wanted = set(keys)
+        mine = map(key_of, self.keys) if type(self.keys) is list else self.keys
+        return dict((key, place) for place, key in enumerate(mine) if key in wanted)
 
     def files(self):
         """-> {path: [reads, edits, writes]} of calls that did not fail."""
         out = {}
         for place, fact in enumerate(self.facts):
             if fact.kind == analysis.TOOL and fact.status not in (analysis.FAILED, analysis.REFUSED):
-                for what, path in self.notes[self.keys[place]].files:
+                for what, path in self.note(place).files:
                     row = out.setdefault(path, [0, 0, 0])
                     row[('read', 'edit', 'write').index(what)] += 1
         return out
@@ -61,12 +80,19 @@ class Reading(object):
         return out
 
 
-def read(agent, sources):
-    """-> Reading of a session's files. Content never raises; a file that cannot be read is left out."""
+def _join(a, b):
+    """-> the one Note (as a tuple) that two lines make of one key: the first tells, but a call tells more than its result."""
+    a, b = Note(*a), Note(*b)
+    best = b if b.call and not a.text else a
+    return tuple(best._replace(error=b.error or a.error))
+
+
+def read(agent, sources, few=FEW):
+    """-> Reading of a session's files. Content never raises; a file that cannot be read is left out. few: see Reading."""
     adapter = registry.get(agent)
-    out, facts, spawned = Reading(), {}, {}
+    out, gathered, spawned = Reading(few), Gathered(few), {}
     told = getattr(adapter, 'files_of', files_of)
-    for source in sources:
+    for number, source in enumerate(sources, 1):
         one = analysis.FileAnalysis()
         if source.role in ('agent', 'loose') and not analysis.is_replay(source.chain) and not getattr(adapter, 'NAMES_AGENTS', False):
             one.add_agent(source.chain)
@@ -76,22 +102,20 @@ def read(agent, sources):
                 for event in events:
                     one.add(event)
                     look(event)
+                if len(one.facts) > gathered.limit:
+                    gathered.take(one.facts, number)
+                    one = analysis.FileAnalysis(one.profile)
         except OSError:
             # It went while it was read; what there was counts.
             pass
         declared = adapter.agent_type(source) if source.role != 'main' and hasattr(adapter, 'agent_type') else ''
         if declared:
             out.types[source.chain] = declared
-        if not facts:
-            facts = one.facts
-            continue
-        for key, fact in one.facts.items():
-            have = facts.get(key)
-            facts[key] = fact if have is None else analysis.first_of(have, fact)
-    # A long session has 100,000s of facts: no second table of them, no pair for each.
+        gathered.take(one.facts, number)
     one = None
-    out.keys = sorted(facts, key=lambda key: analysis_work.order(facts[key]))
-    out.facts = [facts[key] for key in out.keys]
+    out.facts, out.keys = gathered.ordered()
+    if type(out.keys) is not list:
+        out.notes.pack()
     _name_types(out, spawned)
     return out
 
@@ -113,23 +137,18 @@ class _Look(object):
             key = 't' + event.id
             self._put(key, event, found)
             if type(event.data) is dict and event.label.lower().rsplit('.', 1)[-1] in ('task', 'agent') or 'agent' in event.label.lower():
-                self.spawned[key] = event
+                self.spawned[key_of(key)] = event.time or 0, event.line, _task(event.data)
         elif kind == TOOL_RESULT:
             key = 't' + event.data.call_id
+            # 178 of 65,287 real results stand before their call.
             if event.label == ERROR:
-                have = out.notes.get(key)
-                if have is None:
-                    # 178 of 65,287 real results stand before their call.
-                    self._put(key, event, [])
-                    have = out.notes[key]._replace(text='')
-                out.notes[key] = have._replace(error=event.text[:_CHARS])
-            elif key not in out.notes:
-                self._put(key, event, [])
-                out.notes[key] = out.notes[key]._replace(text='')
+                out.notes.add(key, (event.chain, event.line, '', None, event.text[:_CHARS], [], False))
+            elif not out.notes.holds(key):
+                out.notes.add(key, (event.chain, event.line, '', None, '', [], False))
         elif opens_turn(event):
             self._put('p' + event.id, event, [])
-            out.modes['p' + event.id] = self.mode
             self.prompt = event
+            self._in_mode(self.mode)
         elif kind == INTERRUPTION:
             self._put('i' + event.id, event, [])
         elif kind == META:
@@ -138,17 +157,22 @@ class _Look(object):
             out.tasks[event.chain] = _folded(event.text)
 
     def _put(self, key, event, files):
-        have = self.out.notes.get(key)
-        if have is None or event.kind == TOOL_CALL and not have.text:
-            small = event.data if type(event.data) is dict and len(event.text) < _CHARS else None
-            self.out.notes[key] = Note(event.chain, event.line, event.text[:_CHARS], small, have.error if have else '', files)
+        small = event.data if type(event.data) is dict and len(event.text) < _CHARS else None
+        self.out.notes.add(key, (event.chain, event.line, event.text[:_CHARS], small, '', files, event.kind == TOOL_CALL))
+
+    def _in_mode(self, mode):
+        key = key_of('p' + self.prompt.id)
+        if mode != DEFAULT_MODE:
+            self.out.modes[key] = mode
+        else:
+            self.out.modes.pop(key, None)
 
     def _meta(self, event):
         out, label, text = self.out, event.label, event.text
         if label == 'mode' and text and not event.chain:
             self.mode = text
             if self.prompt is not None and self.prompt.line == event.line:
-                out.modes['p' + self.prompt.id] = text
+                self._in_mode(text)
         elif label in ('branch', 'version') and text:
             known = out.branches if label == 'branch' else out.versions
             if text not in known:
@@ -159,21 +183,24 @@ def _folded(text):
     return ' '.join(text[:4 * _TASK].split())[:_TASK]
 
 
+def _task(given):
+    """-> how the task begins that a call gives to a subagent."""
+    given = given if type(given) is dict else {}
+    return next((_folded(given[name]) for name in ('prompt', 'task', 'message', 'description') if type(given.get(name)) is str), '')
+
+
 def _name_types(out, spawned):
     """Tell the types of subagents that nothing declares: by their task, else by order where there are as many calls as chains."""
-    facts = dict(zip(out.keys, out.facts))
-    left = []
-    for key, event in spawned.items():
-        fact = facts.get(key)
+    places, left = out.places(spawned), []
+    for key, (time, line, task) in spawned.items():
+        fact = out.facts[places[key]] if key in places else None
         if fact is None or not fact.extra:
             continue
-        given = event.data if type(event.data) is dict else {}
-        task = next((_folded(given[name]) for name in ('prompt', 'task', 'message', 'description') if type(given.get(name)) is str), '')
         same = [chain for chain in sorted(out.tasks) if chain and task and chain not in out.types and out.tasks[chain] == task]
         if same:
             out.types[same[0]] = fact.extra
         else:
-            left.append((event.time or 0, event.line, fact.extra))
+            left.append((time, line, fact.extra))
     unnamed = sorted((time, chain) for chain, time in out.began.items() if chain not in out.types and not analysis.is_replay(chain))
     if len(unnamed) == len(left):
         for (_, chain), (_, _, word) in zip(unnamed, sorted(left)):

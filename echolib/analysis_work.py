@@ -4,6 +4,7 @@ One function a figure. All take a session's facts in order (in_order); what they
 whoever has the keys can find the lines. references/metrics.md says what each figure means.
 """
 from collections import namedtuple
+from itertools import islice
 
 from .analysis import CALL, COMPACT, FAILED, REFUSED, STATUS, STOP, TOOL, TURN
 from .analysis_calls import CHANGE, READ, SKILL, TEST
@@ -39,10 +40,18 @@ def in_order(facts):
 
 
 def turns(facts):
-    """-> Turns in order, the first one without a prompt."""
-    starts = [place for place, fact in enumerate(facts) if fact.kind == TURN and fact.name]
-    ends = starts + [len(facts)]
-    return [Turn(None, 0, ends[0])] + [Turn(start, start, end) for start, end in zip(starts, ends[1:])]
+    """Yield the Turns in order, the first one without a prompt."""
+    start = None
+    for place, fact in enumerate(facts):
+        if fact.kind == TURN and fact.name:
+            yield Turn(start, start or 0, place)
+            start = place
+    yield Turn(start, start or 0, len(facts))
+
+
+def prompted(facts):
+    """Yield the Turns that have a prompt, in order."""
+    return islice(turns(facts), 1, None)
 
 
 def active(facts):
@@ -50,9 +59,8 @@ def active(facts):
     times = [fact.time for fact in facts if fact.time is not None]
     times.extend(fact.cache_write_1h for fact in facts if fact.kind == TOOL and fact.cache_write_1h)
     times.sort()
-    gaps = [later - earlier for earlier, later in zip(times, times[1:])]
-    idle = sum(gap for gap in gaps if gap > IDLE)
-    return sum(gaps) - idle, idle
+    idle = sum(later - earlier for earlier, later in zip(times, islice(times, 1, None)) if later - earlier > IDLE)
+    return times[-1] - times[0] - idle if times else 0, idle
 
 
 def sent(fact):
@@ -67,12 +75,12 @@ def first_prompt_tokens(facts):
 
 def turn_depths(facts):
     """-> list: of each turn the number of calls of the main chain."""
-    return [sum(1 for fact in facts[turn.first:turn.end] if fact.kind == CALL and not fact.side) for turn in turns(facts)[1:]]
+    return [sum(1 for fact in facts[turn.first:turn.end] if fact.kind == CALL and not fact.side) for turn in prompted(facts)]
 
 
 def turn_costs(facts, cost):
-    """-> list: of each turn (cost, calls without a price), subagents' calls included. cost(fact) -> pico-USD or None."""
-    return [_cost(facts[turn.first:turn.end], cost) for turn in turns(facts)[1:]]
+    """Yield of each turn (cost, calls without a price), subagents' calls included. cost(fact) -> pico-USD or None."""
+    return (_cost(facts[turn.first:turn.end], cost) for turn in prompted(facts))
 
 
 def _cost(facts, cost):
@@ -94,7 +102,7 @@ def corrections(facts):
 
 def interrupted(facts):
     """-> places of the prompts whose turn the person stopped, each once."""
-    return [turn.prompt for turn in turns(facts)[1:] if any(fact.kind == STOP for fact in facts[turn.first:turn.end])]
+    return [turn.prompt for turn in prompted(facts) if any(fact.kind == STOP for fact in facts[turn.first:turn.end])]
 
 
 def test_fail_streak(facts):
@@ -121,8 +129,7 @@ def _runs(facts, what):
     """Yield (places, key) of each run of failures with one key inside a turn."""
     for turn in turns(facts):
         running = {}
-        for place in range(turn.first, turn.end):
-            fact = facts[place]
+        for place, fact in enumerate(facts[turn.first:turn.end], turn.first):
             if fact.kind != TOOL:
                 continue
             key = what(fact)
@@ -151,8 +158,7 @@ def repeated_calls(facts):
     found = []
     for turn in turns(facts):
         last = {}
-        for place in range(turn.first, turn.end):
-            fact = facts[place]
+        for place, fact in enumerate(facts[turn.first:turn.end], turn.first):
             if fact.kind != TOOL or not fact.name:
                 continue
             key, have = (fact.name, fact.output), last.get(fact.side)
@@ -175,18 +181,16 @@ def _asks(name):
 def redundant_reads(facts):
     """-> places of readings that one chain had made FREE_READS times already: the same part of a file, not changed by it since,
     its context not compacted since. Readings that failed do not count."""
-    seen, found = {}, []
+    seen, found = {}, []        # {chain: {file: {part: readings}}}
     for place, fact in enumerate(facts):
         if fact.kind == COMPACT:
-            for key in [key for key in seen if key[0] == fact.side]:
-                del seen[key]
+            seen.pop(fact.side, None)
         elif fact.kind == TOOL and fact.input == CHANGE:
-            for key in [key for key in seen if key[:2] == (fact.side, fact.cache_read)]:
-                del seen[key]
+            seen.get(fact.side, {}).pop(fact.cache_read, None)
         elif fact.kind == TOOL and fact.input == READ and fact.cache_read and fact.status not in (FAILED, REFUSED):
-            key = (fact.side, fact.cache_read, fact.cache_write_5m)
-            seen[key] = seen.get(key, 0) + 1
-            if seen[key] > FREE_READS:
+            parts = seen.setdefault(fact.side, {}).setdefault(fact.cache_read, {})
+            parts[fact.cache_write_5m] = parts.get(fact.cache_write_5m, 0) + 1
+            if parts[fact.cache_write_5m] > FREE_READS:
                 found.append(place)
     return found
 

@@ -1,4 +1,5 @@
 """A session as a flat list of items: what every display (show, messages, tools, export) is made from."""
+import sys
 from collections import namedtuple
 
 from . import events as ev
@@ -26,6 +27,8 @@ _INJECTED = {
     'local_command': 'Command', 'caveat': 'Harness', 'skill': 'Skill', 'hook': 'Hook', 'peer': 'Message from another session'}
 # Items left out of a plain reading of the conversation.
 BACKGROUND = frozenset(('reminder', 'meta', 'caveat', 'skill', 'hook', 'duplicate', 'interruption', 'notice', 'system'))
+# What stands for an event that was seen: a hash of 64 bits, where Python's own has as many.
+_mark = hash if sys.hash_info.width >= 64 else tuple
 
 
 def items(agent, sources, coverages=None):
@@ -44,7 +47,7 @@ def items(agent, sources, coverages=None):
         if kind in (ev.USAGE, ev.META, ev.UNKNOWN):
             continue
         if event.id is not None:
-            mark = (source.path, kind, event.id)
+            mark = _mark((source.path, kind, event.id))
             if mark in seen:
                 continue
             seen.add(mark)

@@ -57,7 +57,7 @@ def test_turns_their_depth_and_cost():
     facts = [call(0, output=9), prompt(1), call(2, output=1), call(3, output=2, side=4), prompt(5), call(6, output=4), call(7, output=1, model='free')]
     assert [(turn.prompt, turn.first, turn.end) for turn in work.turns(facts)] == [(None, 0, 1), (1, 1, 4), (4, 4, 7)]
     assert work.turn_depths(facts) == [1, 2]
-    assert work.turn_costs(facts, cost) == [(300, 0), (400, 1)]
+    assert list(work.turn_costs(facts, cost)) == [(300, 0), (400, 1)]
 
 
 def test_corrections_and_interruptions():
@@ -205,7 +205,7 @@ def test_index_and_reading_give_the_same_facts(name, tmp_path, monkeypatch):
     """A session's facts are the same from the index (its whole transcript) and read now, and so are all figures."""
     from echolib.index import access
     from echolib.index.catalog import Catalog
-    from echolib.index.ingest import key_of
+    from echolib.base.identity import key_of
     monkeypatch.setenv('HOME', os.path.join(shared('corpus'), name, 'home', 'dev'))
     monkeypatch.setenv('SESSION_DIGGER_DATA_DIR', str(tmp_path))
     monkeypatch.setenv('SESSION_DIGGER_ARCHIVE', '0')
@@ -226,7 +226,7 @@ def test_index_and_reading_give_the_same_facts(name, tmp_path, monkeypatch):
         for figure in (work.active, work.turn_depths, work.test_runs, work.commands, work.first_prompt_tokens, work.stop_reasons):
             assert figure(ordered) == figure(reading.facts)
         assert len(work.retry_loops(ordered)) == len(work.retry_loops(reading.facts))
-        assert all(key in reading.notes for key, fact in zip(reading.keys, reading.facts) if fact.kind in (TOOL, STOP) or fact.kind == TURN and fact.name)
+        assert all(reading.notes.get(key) for key, fact in zip(reading.keys, reading.facts) if fact.kind in (TOOL, STOP) or fact.kind == TURN and fact.name)
         if name.startswith('claude'):
             types = reading.subagents(cost)
             assert sum(row[0] for row in types.values()) == sum(1 for fact in reading.facts if fact.kind == AGENT)

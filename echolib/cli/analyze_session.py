@@ -113,8 +113,9 @@ class _Target(object):
         data['corrections'] = [{'kind': corrections.KINDS[facts[place].input - 1], 'ref': self.ref(place), 'text': self.quote(place)}
                                for place in places['correction_turns'][:50]]
         data['interruption_list'] = []
+        following = session_report.next_prompts(facts, places['interruption_turns'][:50])
         for place in places['interruption_turns'][:50]:
-            after = session_report.next_prompt(facts, place)
+            after = following[place]
             data['interruption_list'].append({'ref': self.ref(place), 'prompt': self.quote(place), 'next': self.quote(after) if after is not None else None,
                                               'next_ref': self.ref(after) if after is not None else None})
         data['dearest_turns'] = [

@@ -1,7 +1,6 @@
 """What lines say that figures point at: references to open, inputs, errors, prompts, fit to print."""
 from ..analysis_session import read
 from ..base import text as texts
-from ..index.ingest import key_of
 from ..transcript_entries import masked_call
 
 
@@ -10,22 +9,22 @@ class Evidence(object):
 
     def __init__(self, catalog, clean):
         self.catalog, self.clean = catalog, clean
-        self._last = (None, None, None, None)
+        self._last = None, None, None
 
     def of(self, row):
-        """-> (Reading, {stored key: place}, chains that have a file of their own) of a session's Row."""
+        """-> (Reading, chains that have a file of their own) of a session's Row."""
         if self._last[0] != row.id:
+            self._last = None, None, None
             sources = self.catalog.sources(row)
-            reading = read(row.agent, sources)
-            self._last = (row.id, reading, dict((key_of(key), place) for place, key in enumerate(reading.keys)),
-                          set(source.chain for source in sources if source.role != 'main'))
+            self._last = row.id, read(row.agent, sources), set(source.chain for source in sources if source.role != 'main')
         return self._last[1:]
 
     def notes(self, row, keys):
         """-> [(reference, Note)] of stored keys, those that are still there."""
-        reading, places, chains = self.of(row)
-        found = [reading.note(places[key]) for key in keys if key in places and reading.keys[places[key]] in reading.notes]
-        return [(reference(row.sid, note, chains), note) for note in found]
+        reading, chains = self.of(row)
+        places = reading.places(keys)
+        found = [reading.note(places[key]) for key in keys if key in places]
+        return [(reference(row.sid, note, chains), note) for note in found if note is not None]
 
 
 def reference(sid, note, chains):

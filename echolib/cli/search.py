@@ -259,12 +259,19 @@ def _around(args, asked, row, source, hit, clean):
     """The messages before and after a hit, one line each."""
     if not args.context:
         return []
+    from collections import deque
     from ..transcript import items
     chain = '' if source is None or source.role == 'main' else source.chain
-    found = [i for i in items(row.agent, asked.catalog.sources(row)) if i.kind in ('prompt', 'reply') and i.chain == chain]
-    before = [i for i in found if i.line < hit.line][-args.context:]
-    after = [i for i in found if i.line > hit.line][:args.context]
-    return ['      %s %s: %s' % ('<' if i in before else '>', i.role, texts.cut(clean.line(i.body), 110)) for i in before + after]
+    before, after = deque(maxlen=args.context), []
+    for item in items(row.agent, asked.catalog.sources(row)):
+        if item.kind in ('prompt', 'reply') and item.chain == chain:
+            if item.line < hit.line:
+                before.append(item)
+            elif item.line > hit.line:
+                after.append(item)
+                if len(after) == args.context:
+                    break
+    return ['      %s %s: %s' % (mark, i.role, texts.cut(clean.line(i.body), 110)) for mark, some in (('<', before), ('>', after)) for i in some]
 
 
 def _headline(args, answer):

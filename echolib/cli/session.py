@@ -1,10 +1,12 @@
 """sd-recall.py show, messages, tools, files, schema, resume: one session's parts."""
 import itertools
 import os
+from collections import namedtuple
 
 from .. import transcript
 from ..base import text as texts
 from ..base.errors import EchoError
+from ..base.shelf import Shelf
 from ..transcript_entries import masked_call
 from . import options as opt
 from .common import BEYOND, Asked, Cleaner, dump, dump_list, iso, when
@@ -291,16 +293,16 @@ def _messages(args, out):
             for i in shown:
                 out.line('\t'.join(clean.cell(v) for v in (session.reference(i), iso(i.time), i.role, i.kind, i.body)))
         else:
-            lines = []
-            for i in shown:
-                lines.append('%s %-9s %s  %s' % (when(i.time, session.asked.now, session.asked.zone), i.role,
-                                                 session.reference(i, session.short), texts.cut(clean.line(i.body[:2000]), 110)))
-            _fenced(out, session, lines, len(lines) + sum(1 for _ in found), 'messages')
+            count = itertools.count()
+            lines = ('%s %-9s %s  %s' % (when(i.time, session.asked.now, session.asked.zone), i.role, session.reference(i, session.short),
+                                         texts.cut(clean.line(i.body[:2000]), 110)) for i, _ in zip(shown, count))
+            _fenced(out, session, lines, lambda: next(count) + sum(1 for _ in found), 'messages')
     finally:
         session.asked.close()
 
 
 def _fenced(out, session, lines, total, what):
+    """Print the first lines, and how many of total() they are: asked when all that is shown was taken."""
     kept, used = [], 0
     for line in lines:
         used += len(line) + 1
@@ -309,6 +311,7 @@ def _fenced(out, session, lines, total, what):
         kept.append(line)
     out.line(texts.fence('\n'.join(kept) if kept else '(no %s)' % what, session.row.sid,
                          when(session.row.created, session.asked.now, session.asked.zone)))
+    total = total()
     if len(kept) < total:
         out.line('%d of %d %s shown; all of them: --limit 0 --format tsv' % (len(kept), total, what))
 
@@ -322,66 +325,71 @@ def tools():
         ('tools SESSION', 'tools SESSION --errors-only', 'tools SESSION --tool Bash --format json'), _tools)
 
 
-def _at(item):
-    """An item without its text: what is kept of many."""
-    return item._replace(body='', data=None)
+# A tool call as it is listed. name, status, input (as it was), text, output, time; chain, line: of what came first; called:
+# told by the call itself.
+_Call = namedtuple('_Call', 'name status input text output time chain line called')
+
+
+def _join(a, b):
+    """-> the one _Call (as a tuple) of what two lines say of it, the call or its result."""
+    a, b = _Call(*a), _Call(*b)
+    if b.called:
+        a = a._replace(name=b.name, input=b.input, text=b.text)
+    if b.status != 'open':
+        a = a._replace(status=b.status, output=b.output)
+    return tuple(a._replace(called=a.called or b.called))
 
 
 def calls(session):
-    """-> list of dicts of a session's tool calls in order: name, status, input, output, times, references."""
-    found, by_id = [], {}
+    """-> Shelf of a session's tool calls in order, as tuples of _Call."""
+    found = Shelf(_join)
     for item in session.items():
         if item.kind == 'tool_call':
-            row = {'name': item.label, 'status': 'open', 'input': item.data, 'text': item.body[:_OUTPUT + BEYOND], 'output': '', 'time': item.time,
-                   'item': _at(item)}
-            if item.call not in by_id:
-                by_id[item.call] = row
-                found.append(row)
-            else:
-                by_id[item.call].update(name=item.label, input=item.data, text=item.body[:_OUTPUT + BEYOND])
+            found.add(item.call or '', (item.label, 'open', item.data, item.body[:_OUTPUT + BEYOND], '', item.time, item.chain, item.line, True))
         elif item.kind == 'tool_result':
-            row = by_id.get(item.call)
-            if row is None:
-                # 178 of 65,287 real results stand before their call.
-                row = by_id[item.call] = {'name': item.label, 'status': 'open', 'input': None, 'text': '', 'output': '',
-                                          'time': item.time, 'item': _at(item)}
-                found.append(row)
-            row['status'], row['output'] = item.status, item.body[:_OUTPUT + BEYOND]
+            # 178 of 65,287 real results stand before their call.
+            found.add(item.call or '', (item.label, item.status, None, '', item.body[:_OUTPUT + BEYOND], item.time, item.chain, item.line, False))
     return found
 
 
 def _tools(args, out):
     session = Session(args, out)
     try:
-        clean = session.clean
-        found = calls(session)
-        if args.errors_only:
-            found = [c for c in found if c['status'] == 'error']
-        if args.tool:
-            found = [c for c in found if c['name'].lower() == args.tool.lower()]
-        shown = found[:args.limit] if args.limit else found
-        for c in shown:
-            c['text'] = masked_call(c['text'], c['input'], clean)[0][:_OUTPUT]
+        clean, kept = session.clean, calls(session)
+
+        def chosen():
+            for call in map(_Call._make, kept):
+                if (not args.errors_only or call.status == 'error') and (not args.tool or call.name.lower() == args.tool.lower()):
+                    yield call
+        total = sum(1 for _ in chosen())
+        shown = itertools.islice(chosen(), args.limit or None)
         if args.format == 'json':
-            dump(out, {'session_id': session.row.sid, 'total': len(found), 'tools': [{
-                'name': clean(c['name']), 'status': c['status'], 'input': masked_call('', c['input'], clean)[1], 'output': clean.head(c['output'], _OUTPUT),
-                'timestamp': iso(c['time']), 'ref': session.reference(c['item']), 'chain': c['item'].chain} for c in shown]})
+            dump_list(out, {'session_id': session.row.sid, 'total': total}, 'tools', ({
+                'name': clean(c.name), 'status': c.status, 'input': masked_call('', c.input, clean)[1], 'output': clean.head(c.output, _OUTPUT),
+                'timestamp': iso(c.time), 'ref': session.reference(c), 'chain': c.chain} for c in shown))
         elif args.format == 'tsv':
             out.line('\t'.join(('REF', 'TIME', 'TOOL', 'STATUS', 'INPUT', 'OUTPUT')))
             for c in shown:
-                out.line('\t'.join(clean.cell(v) for v in (session.reference(c['item']), iso(c['time']), c['name'], c['status'],
-                                                           c['text'], clean.head(c['output'], _OUTPUT))))
+                out.line('\t'.join(clean.cell(v) for v in (session.reference(c), iso(c.time), c.name, c.status, _input(c, clean), clean.head(c.output, _OUTPUT))))
         else:
-            lines = []
-            for c in shown:
-                lines.append('%s %s %s %s: %s' % (
-                    when(c['time'], session.asked.now, session.asked.zone)[11:16], session.reference(c['item'], session.short),
-                    clean.line(c['name']), c['status'], texts.cut(clean.line(c['text'][:400]), 90)))
-                if c['status'] == 'error':
-                    lines.append('      -> ' + texts.cut(clean.line(c['output'][:600]), 110))
-            _fenced(out, session, lines, len(found), 'tool calls')
+            _fenced(out, session, _tool_lines(session, shown), lambda: total, 'tool calls')
     finally:
         session.asked.close()
+
+
+def _input(call, clean):
+    """-> the text of a call's input, masked and cut."""
+    return masked_call(call.text, call.input, clean)[0][:_OUTPUT]
+
+
+def _tool_lines(session, shown):
+    clean = session.clean
+    for c in shown:
+        yield '%s %s %s %s: %s' % (
+            when(c.time, session.asked.now, session.asked.zone)[11:16], session.reference(c, session.short),
+            clean.line(c.name), c.status, texts.cut(clean.line(_input(c, clean)[:400]), 90))
+        if c.status == 'error':
+            yield '      -> ' + texts.cut(clean.line(c.output[:600]), 110)
 
 
 def _safe(value, clean, depth=0):
@@ -410,15 +418,15 @@ def touched(session):
     """-> {path: {edits, writes, reads, errors, first, last, versions, ref}} of the files a session's tools touched."""
     out = {}
     files_of = getattr(adapter_of(session), 'files_of', None)
-    for call in calls(session) if files_of is not None else ():
-        for what, path in files_of(call['name'], call['input']):
-            row = out.setdefault(path, {'edits': 0, 'writes': 0, 'reads': 0, 'errors': 0, 'first': call['time'], 'last': None,
-                                        'versions': 0, 'ref': session.reference(call['item'])})
-            if call['status'] in ('error', 'declined', 'collateral'):
+    for call in map(_Call._make, calls(session) if files_of is not None else ()):
+        for what, path in files_of(call.name, call.input):
+            row = out.setdefault(path, {'edits': 0, 'writes': 0, 'reads': 0, 'errors': 0, 'first': call.time, 'last': None,
+                                        'versions': 0, 'ref': session.reference(call)})
+            if call.status in ('error', 'declined', 'collateral'):
                 row['errors'] += 1
             else:
                 row[what + 's'] += 1
-            row['last'] = call['time'] or row['last']
+            row['last'] = call.time or row['last']
     from ..adapters import registry
     adapter = registry.get(session.row.agent)
     if hasattr(adapter, 'file_versions'):
@@ -450,7 +458,7 @@ def _files(args, out):
         else:
             lines = ['%s  %d edits, %d writes, %d reads%s' % (clean.line(p), r['edits'], r['writes'], r['reads'],
                                                              ', %d versions' % r['versions'] if r['versions'] else '') for p, r in found]
-            _fenced(out, session, lines, len(found), 'files')
+            _fenced(out, session, lines, lambda: len(found), 'files')
     finally:
         session.asked.close()
 

@@ -22,7 +22,7 @@ PARALLEL_BYTES = 12 << 20
 _SHARD_BYTES = 160 << 20
 _MAX_SHARDS = 8
 # A commit comes after this much was read.
-BATCH_BYTES = 40 << 20
+BATCH_BYTES, BATCH_FACTS = 40 << 20, ingest.PIECE_FACTS
 
 
 def load_price(folder):
@@ -426,16 +426,17 @@ def read_jobs(shard, docs_end, jobs):
     writer = ingest.NoWriter() if shard is None else ingest.ShardWriter(shard)
     try:
         writer.begin(docs_end)
-        batch, size = [], 0
+        batch, size, facts = [], 0, 0
         for job in jobs:
             adapter = registry.get(job.agent)
             for piece in ingest.pieces(job, adapter, writer):
                 batch.append(piece)
                 size += piece.bytes
-                if size > BATCH_BYTES:
+                facts += len(piece.facts)
+                if size > BATCH_BYTES or facts > BATCH_FACTS:
                     writer.commit()
                     yield batch, writer.next
-                    batch, size = [], 0
+                    piece, batch, size, facts = None, [], 0, 0
                     writer.begin()
         writer.commit()
         if batch:

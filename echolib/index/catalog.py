@@ -215,11 +215,11 @@ class Catalog(object):
         found.sort(key=lambda f: (f[1] != 'main', f[6] is None, f[6] or 0, f[2]))
         return [Source(paths.restored(f[0]), f[1], f[2], f[3], f[4], f[5]) for f in found]
 
-    def facts(self, sessions=None, since=None, until=None, owned=True, kinds=()):
+    def facts(self, sessions=None, since=None, until=None, owned=True, kinds=(), order=''):
         """Yield (session id, Fact, key, file id) of facts.
 
         sessions: set of session ids or None; since, until: ms bounds; owned: only facts that count in totals; kinds: only
-        facts of these kinds (all where it is empty).
+        facts of these kinds (all where it is empty); order: SQL of what they are sorted by.
         """
         from ..analysis import Fact
         names = dict(self.db.execute('select id, name from names'))
@@ -234,6 +234,8 @@ class Catalog(object):
         sql += dated
         if sessions is not None and len(sessions) <= 500:
             sql += ' and files.session in (%s)' % ','.join('%d' % s for s in sorted(sessions))
+        if order:
+            sql += ' order by ' + order
         for row in self.db.execute(sql, values):
             if sessions is None or row[0] in sessions:
                 yield row[0], Fact(row[1], row[2], row[3], names.get(row[4], ''), *row[5:13]), row[13], row[14]
@@ -260,13 +262,19 @@ class Catalog(object):
         return total
 
     def whole_facts(self, row):
-        """-> list of (Fact, key) of one session's whole transcript, each key once."""
-        from .. import analysis
-        best = {}
-        for _, fact, key, _ in self.facts({row.id}, owned=False):
-            have = best.get(key)
-            best[key] = fact if have is None else analysis.first_of(have, fact)
-        return [(fact, key) for key, fact in best.items()]
+        """Yield (Fact, key) of one session's whole transcript, each key once."""
+        from ..analysis import first_of
+        best = last = None
+        # By key, so that no more than one is held.
+        for _, fact, key, _ in self.facts({row.id}, owned=False, order='facts.key'):
+            if best is not None and key == last:
+                best = first_of(best, fact)
+                continue
+            if best is not None:
+                yield best, last
+            best, last = fact, key
+        if best is not None:
+            yield best, last
 
     def unreadable(self):
         """-> list of (path, reason) of files that could not be read."""

@@ -9,16 +9,11 @@ from zlib import crc32
 from .. import analysis
 from ..adapters import registry
 from ..base.fold import fold_by_runs
+from ..base.identity import key_of
 from ..events import TOOL_RESULT
 from ..records import Coverage
 from . import schema
 from .documents import document_kind, document_text
-
-try:
-    # Without OpenSSL, which hashlib loads and which takes longer than reading what a live session grew by.
-    from _blake2 import blake2b
-except ImportError:
-    from hashlib import blake2b
 
 # A piece is cut after this much, so that a killed build loses little and memory stays bounded.
 PIECE_BYTES = 24 << 20
@@ -42,11 +37,6 @@ Piece = namedtuple('Piece', (
     'docs',                          # (first, end) document ids of this piece
     'bytes', 'last', 'error',        # last: the file is read to its end; error: why it could not be
 ))
-
-
-def key_of(text):
-    """The 64-bit key (signed) under which a fact's identity is stored."""
-    return int.from_bytes(blake2b(text.encode('utf-8', 'replace'), digest_size=8).digest(), 'little', signed=True)
 
 
 def check_sum(path, offset):

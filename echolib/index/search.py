@@ -755,7 +755,7 @@ class Searcher(object):
 
     def uses_tool(self, name):
         """-> a test of Hits: is it a call, or a result of a call, of this tool?"""
-        from .ingest import key_of
+        from ..base.identity import key_of
         wanted = name.lower()
 
         def accept(hit):

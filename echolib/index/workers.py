@@ -30,7 +30,8 @@ def read_in_workers(builder, work):
         lightest = loads.index(min(loads))
         shares[lightest].append((shard, shards[shard][0], shards[shard][1], lists[shard]))
         loads[lightest] += sum(j.source.size - j.offset for j in lists[shard])
-    results = queue.Queue(maxsize=4)
+    # A worker is two batches ahead at most: one here, one in the hands of its listener.
+    results = queue.Queue(maxsize=1)
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     workers = []
     collecting = gc.isenabled()
@@ -49,8 +50,8 @@ def read_in_workers(builder, work):
         while running:
             kind, value = results.get()
             if kind == 'batch':
-                shard, batch, docs_end = value
-                builder.take(shard, batch, docs_end)
+                builder.take(*value)
+                value = None
             elif kind == 'end':
                 running -= 1
                 if value:
@@ -75,6 +76,7 @@ def _listen(process, share, results):
             if message is None:
                 break
             results.put(('batch', message))
+            message = None
         results.put(('end', ''))
     except (EOFError, OSError, pickle.UnpicklingError) as error:
         results.put(('end', str(error) or 'no answer'))

@@ -3,9 +3,11 @@
 Nothing is counted here that stats does not count: a cell is a tally of analysis.contributions, and the cells of a
 selection add up to its totals.
 """
+import json
 from collections import namedtuple
 
 from .. import analysis, analysis_work
+from ..analysis_table import FEW, Gathered
 from ..base import clock
 
 # session: row id; day: days since 1970 in the reader's zone, None for facts without a time; first: ms of its first fact
@@ -13,7 +15,7 @@ from ..base import clock
 Cell = namedtuple('Cell', 'session day first tally')
 
 NO_PROJECT = '(no project)'
-# Sessions whose facts are held at a time.
+# At most so many sessions' facts are held at a time.
 _BATCH = 200
 _QUARTER = 900000
 
@@ -40,23 +42,43 @@ class Activity(object):
         return (dated[0], dated[-1]) if dated else None
 
 
-def histories(catalog, rows, since=None, until=None, keys=False):
+def histories(catalog, rows, since=None, until=None, keys=False, few=FEW):
     """Yield (Row, its counted facts in order of time) of each session, those dated in [since, until) where given.
 
-    keys: yield (Row, facts, their keys).
+    keys: yield (Row, facts, their keys).  few: facts that are held at a time; a session of more is packed (Table).
     """
-    for at in range(0, len(rows), _BATCH):
-        batch = dict((row.id, []) for row in rows[at:at + _BATCH])
-        for session, fact, key, _ in catalog.facts(set(batch), since, until):
-            batch[session].append((fact, key) if keys else fact)
-        for row in rows[at:at + _BATCH]:
-            facts = batch.pop(row.id)
+    for batch in _batches(rows, few):
+        if len(batch) == 1:
+            facts = Gathered(few)
+            for _, fact, key, _ in catalog.facts({batch[0].id}, since, until):
+                facts.add(key, fact)
+            yield (batch[0],) + facts.ordered()[:2 if keys else 1]
+            continue
+        found = dict((row.id, []) for row in batch)
+        for session, fact, key, _ in catalog.facts(set(found), since, until):
+            found[session].append((fact, key) if keys else fact)
+        for row in batch:
+            facts = found.pop(row.id)
             if keys:
                 facts.sort(key=lambda pair: analysis_work.order(pair[0]))
                 yield row, [fact for fact, _ in facts], [key for _, key in facts]
             else:
                 facts.sort(key=analysis_work.order)
                 yield row, facts
+
+
+def _batches(rows, few):
+    """Yield the rows in lists of at most so many facts, or of one row."""
+    batch, held = [], 0
+    for row in rows:
+        count = json.loads(row.tally or '{}').get('w|facts', 0)
+        if batch and (held + count > few or len(batch) == _BATCH):
+            yield batch
+            batch, held = [], 0
+        batch.append(row)
+        held += count
+    if batch:
+        yield batch
 
 
 def load(catalog, rows, zone, since=None, until=None, price=None, watchers=()):

@@ -8,7 +8,7 @@ from collections import namedtuple
 from .. import analysis
 from ..adapters.universal_dialog import FAMILY as DIALOG
 from ..index import schema
-from ..index.ingest import key_of
+from ..base.identity import key_of
 from ..index.texts import Texts
 
 # Where a record stands. shard and number name its document; file is the index's, line from 1, time ms or None.

@@ -138,7 +138,7 @@ def retries(harvest, least):
     inside = set(key for run in runs for key in run)
     uses = harvest.uses()
     chosen = set(id(uses[key]) for key in inside)
-    from ..index.ingest import key_of
+    from ..base.identity import key_of
     calls = dict((key_of('t%s' % call.call_id), call) for call in harvest.calls(lambda use: id(use) in chosen, RETRIED, 'retried calls'))
     sets = dict((key, frozenset(words(normalise(call.text)))) for key, call in calls.items())
     loops = {}

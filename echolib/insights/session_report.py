@@ -2,7 +2,10 @@
 
 Made from a Reading (analysis_session). Places are those of reading.facts; words are the transcript's own.
 """
+from array import array
+from bisect import bisect_right
 from collections import namedtuple
+from heapq import nsmallest
 
 from .. import analysis
 from .. import analysis_work as work
@@ -36,31 +39,49 @@ def errors_by_tool(facts):
 
 def dear_turns(facts, cost, most=TURNS):
     """-> the most expensive turns, dearest first. cost(fact) -> pico-USD or None."""
-    costs, spans = work.turn_costs(facts, cost), work.turns(facts)[1:]
-    total = float(sum(amount for amount, _ in costs))
-    out = []
-    for (amount, unpriced), turn in zip(costs, spans):
+    total = float(sum(amount for amount, _ in work.turn_costs(facts, cost)))
+    return nsmallest(most, _turns(facts, cost, total), key=lambda one: (-one.cost, -one.calls, one.place))
+
+
+def _turns(facts, cost, total):
+    """Yield the DearTurn of each turn in which a model was called."""
+    for (amount, unpriced), turn in zip(work.turn_costs(facts, cost), work.prompted(facts)):
         part = facts[turn.first:turn.end]
-        out.append(DearTurn(turn.prompt, amount, unpriced, sum(1 for fact in part if fact.kind == analysis.CALL),
-                            sum(1 for fact in part if fact.kind == analysis.TOOL and fact.name), amount / total if total else None))
-    out.sort(key=lambda one: (-one.cost, -one.calls, one.place))
-    return [one for one in out if one.cost or one.calls][:most]
+        calls = sum(1 for fact in part if fact.kind == analysis.CALL)
+        if amount or calls:
+            yield DearTurn(turn.prompt, amount, unpriced, calls, sum(1 for fact in part if fact.kind == analysis.TOOL and fact.name),
+                           amount / total if total else None)
 
 
-def next_prompt(facts, place):
-    """-> the place of the prompt after a turn's, None for the last."""
-    return next((turn.prompt for turn in work.turns(facts)[1:] if turn.prompt > place), None)
+def next_prompts(facts, places):
+    """-> {place of a prompt: place of the prompt after its turn, None for the last} of some prompts."""
+    out, last = dict.fromkeys(places), None
+    for turn in work.prompted(facts):
+        if last in out:
+            out[last] = turn.prompt
+        last = turn.prompt
+    return out
 
 
-def fix_of(facts, run):
-    """-> place of the next call of the same tool and program after a loop that worked, None without one."""
-    first = facts[run.places[0]]
-    for place in range(run.places[-1] + 1, len(facts)):
-        fact = facts[place]
-        if (fact.kind == analysis.TOOL and fact.name == run.tool and fact.side == first.side and fact.status == analysis.STATUS['ok']
-                and (fact.extra == first.extra if first.extra else fact.cache_read == first.cache_read)):
-            return place
-    return None
+def fixes(facts, loops):
+    """-> list: of each loop the place of the next call of the same tool and program that worked, None without one."""
+    passed = dict((_what(facts[run.places[0]]), array('L')) for run in loops)
+    for place, fact in enumerate(facts) if loops else ():
+        if fact.kind == analysis.TOOL and fact.status == analysis.STATUS['ok']:
+            for key in ((fact.side, fact.name, fact.extra), (fact.side, fact.name, fact.cache_read)):
+                if key in passed:
+                    passed[key].append(place)
+    out = []
+    for run in loops:
+        places = passed[_what(facts[run.places[0]])]
+        at = bisect_right(places, run.places[-1])
+        out.append(places[at] if at < len(places) else None)
+    return out
+
+
+def _what(fact):
+    """What tells calls of one program apart from others: the command's head, else what the call is about."""
+    return fact.side, fact.name, fact.extra or fact.cache_read
 
 
 def rules(reading, most=RULES):
@@ -80,8 +101,8 @@ def rules(reading, most=RULES):
         else:
             seen[key] = [place]
     out.extend(Rule('correction', places, len(places)) for places in seen.values())
-    for run in work.retry_loops(facts):
-        fix = fix_of(facts, run)
+    loops = work.retry_loops(facts)
+    for run, fix in zip(loops, fixes(facts, loops)):
         if fix is not None:
             out.append(Rule('command', [run.places[-1], fix], len(run.places)))
     out.sort(key=lambda rule: (-rule.count, rule.places))

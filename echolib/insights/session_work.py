@@ -1,7 +1,6 @@
 """The working figures of one session, with what they rest on: made from a Reading (analysis_session), for display."""
 from .. import analysis
 from .. import analysis_work as work
-from ..analysis_session import DEFAULT_MODE
 
 # From so many on a figure is worth a line.
 TEST_STREAK, REREADS, CORRECTIONS = 3, 4, 3
@@ -58,7 +57,7 @@ def _modes(reading):
     out = {}
     for place, fact in enumerate(reading.facts):
         if fact.kind == analysis.TURN and fact.name:
-            mode = reading.modes.get(reading.keys[place], DEFAULT_MODE)
+            mode = reading.mode(place)
             out[mode] = out.get(mode, 0) + 1
     return out
 
