@@ -131,6 +131,9 @@ def _parse_hard(text):
     except RecursionError:
         return (), 'nested too deep'
     except ValueError as error:
+        value = _with_controls(bare) if 'control character' in str(error) else None
+        if value is not None:
+            return (value,), 'control characters within a text'
         return _salvage(bare, 'cut or broken JSON (%s)' % (str(error).split(':')[0][:60] or 'syntax'))
     if not bare[end:].strip('\0' + _WHITE):
         if type(value) is dict:
@@ -149,6 +152,20 @@ def _parse_hard(text):
     except (StopIteration, ValueError, RecursionError):
         saved.extend(_salvage(bare[end:], '')[0])
     return tuple(saved), 'several records on one line'
+
+
+def _with_controls(text):
+    """-> the object of a line whose texts hold control characters as they are (JSON has them escaped), None for other damage.
+
+    Zeros are left out: they are what a power cut leaves, and no text.
+    """
+    from json import JSONDecoder
+    text = text.replace('\0', '')
+    try:
+        value, end = JSONDecoder(strict=False, parse_int=_Plain.parse_int).raw_decode(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if type(value) is dict and not text[end:].strip(_WHITE) else None
 
 
 def _salvage(text, reason):

@@ -47,6 +47,11 @@ CASES = {
     'torn line that ends with an inner object': (
         b'{"type":"user","message":{"type":"text","n":2}\n' + good(3), [(3, 2)], 2, [1], 0),
     'blank tail': (good(1) + b'  ', [(1, 1)], 1, [], 2),
+    # Control characters that JSON has escaped, as they are: kept, and still damage.
+    'a tab in a text': (b'{"n":1,"a":"x\ty"}\n' + good(2), [(1, 1), (2, 2)], 2, [1], 0),
+    'zeros in a text': (b'{"n":1,"a":"x\0\0\0y"}\n' + good(2), [(1, 1), (2, 2)], 2, [1], 0),
+    'zeros where a text was torn, and a record': (b'{"type":"user","a":"x\0\0\0' + CHAIN % 2 + b'\n' + good(3), [(2, 1), (3, 2)], 2, [1], 0),
+    'a control character in a list': (b'["a\x1b"]\n' + good(2), [(2, 2)], 2, [1], 0),
     # Glued lines.
     'stub glued to a record': (b'{"type":"user","mess' + CHAIN % 2 + b'\n' + good(3), [(2, 1), (3, 2)], 2, [1], 0),
     'stub glued to a record with a record inside': (
