@@ -159,11 +159,11 @@ def _with_controls(text):
 
     Zeros are left out: they are what a power cut leaves, and no text.
     """
-    from json import JSONDecoder
+    from .base.bounded_json import scan_loose
     text = text.replace('\0', '')
     try:
-        value, end = JSONDecoder(strict=False, parse_int=_Plain.parse_int).raw_decode(text)
-    except (ValueError, RecursionError):
+        value, end = scan_loose(text, 0)
+    except (StopIteration, ValueError, RecursionError):
         return None
     return value if type(value) is dict and not text[end:].strip(_WHITE) else None
 

@@ -75,6 +75,15 @@ def test_reasoning_and_own_names(home):
     assert (one['raw'], one['reasoning_inside_output'], one['tokens']['output']) == (codex, 110, 450)
 
 
+def test_a_session_of_which_only_damaged_lines_are_left(tmp_path):
+    """Two records on one line: damage, and yet readable."""
+    rows = [json.dumps(small.user('glued', 1, 1)), json.dumps(small.answer([small.text('reply')], 2, 2))]
+    small.write(tmp_path, [''.join(rows).encode('ascii') + b'\n'])
+    small.write(tmp_path, [b'not a record\n'], sid=small.OTHER)
+    stats = call_script('sd-recall', 'stats', '--format', 'json', home=str(tmp_path)).json()
+    assert [stats[key] for key in ('sessions', 'parse_errors', 'user_prompts', 'api_calls')] == [1, 1, 1, 1]
+
+
 def test_sessions_that_only_a_list_names(home):
     assert call_script('sd-recall', 'doctor', '--format', 'json', home=home).json()['missing_sessions'] == 4
     assert call_script('sd-recall', 'doctor', '--agent', 'codex', '--format', 'json', home=home).json()['missing_sessions'] == 1

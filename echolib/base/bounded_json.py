@@ -43,6 +43,20 @@ except ImportError:
 _BLANKS = ' \t\r\n'
 
 
+class _Loose(_Plain):
+    strict = False
+
+
+def scan_loose(text, at):
+    """scan_once() for texts whose strings hold control characters as they are, which JSON has escaped."""
+    try:
+        from _json import make_scanner
+        return make_scanner(_Loose)(text, at)
+    except ImportError:
+        from json import JSONDecoder
+        return JSONDecoder(strict=False, parse_int=_Plain.parse_int).scan_once(text, at)
+
+
 def too_much(text, times=_TIMES):
     """-> why a text (str or bytes) is not to be decoded, None for what may be. times: see _TIMES and DOCUMENT."""
     if len(text) < LARGE:

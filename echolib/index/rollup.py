@@ -45,7 +45,8 @@ def sessions(db, ids, loads=json.loads):
              max(last) if last else stamp, tally.get('w|messages', 0) + (analysis.responses(profiles[:1] if main else []) if unknown else 0),
              _clean(main.get('last_branch') or ''), _clean(title), kind,
              _clean(prompt), files[0][0], lines, sum(f[4] or 0 for f in files), sum(f[5] or 0 for f in files),
-             _readable(lines - sum(f[4] or 0 for f in files), files[0][1]),
+             # What was saved of damaged lines is readable too.
+             _readable(lines - sum(f[4] or 0 for f in files) or tally.get('w|facts', 0), files[0][1]),
              db.execute('select archive from roots where id = ?', (files[0][9],)).fetchone()[0], _machine(main), _clean(main.get('entrypoint') or ''),
              _clean(main.get('version') or ''), main.get('context'), json.dumps(tokens), _fits(known), _fits(unpriced), number))
 
