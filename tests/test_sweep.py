@@ -248,11 +248,11 @@ def test_folder_that_does_not_answer_keeps_its_sessions(home, mute):
     codex = '{"timestamp":"2026-03-02T10:00:00.000Z","type":"session_meta","payload":{"id":"%s","cwd":"/home/dev/b","cli_version":"0.1"}}\n' % SIDS[7]
     folder = os.path.join(str(home.folder), '.codex', 'sessions', '2026', '03', '02')
     os.makedirs(folder)
-    with open(os.path.join(folder, 'rollout-2026-03-02T10-00-00-%s.jsonl' % SIDS[7]), 'w') as out:
+    with open(os.path.join(folder, 'rollout-2026-03-02T10-00-00-%s.jsonl' % SIDS[7]), 'w', encoding='utf-8') as out:
         out.write(codex)
     asked()
     mute()
-    with open(os.path.join(folder, 'rollout-2026-03-02T10-00-00-%s.jsonl' % SIDS[7]), 'a') as out:
+    with open(os.path.join(folder, 'rollout-2026-03-02T10-00-00-%s.jsonl' % SIDS[7]), 'a', encoding='utf-8') as out:
         out.write('{"timestamp":"2026-03-02T10:00:01.000Z","type":"event_msg","payload":{"type":"user_message","message":"of the other agent"}}\n')
     got = recall(home, 'sessions', '--format', 'json')
     assert len(got.json()['sessions']) == 5 and 'no answer for' in got.err and got.rc == 0
