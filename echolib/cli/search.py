@@ -150,11 +150,12 @@ def reference(row, source, line):
 
 def _hit(asked, hit, rows, clean, tame=None):
     from ..index import schema
-    from ..index.matching import snippet
+    from ..index.matching import near, snippet
     row = rows[hit.session] if hit.session is not None else _remembered(asked, hit)
     found = asked.texts.file(hit.file)
     source = found[1] if found else None
-    body = asked.texts.text(hit.file, hit.offset, hit.length, hit.part)
+    # Wide enough for every secret that reaches into what is shown.
+    body = near(asked.texts.text(hit.file, hit.offset, hit.length, hit.part), asked.matchers, 1 << 18)
     kind = schema.KIND_NAMES[hit.kind]
     body = clean(body) if tame is None else tame(clean(body))
     return row, source, kind, snippet(body, asked.matchers) if body else ''

@@ -156,18 +156,23 @@ def spans(text, matchers, limit=400):
     return merged
 
 
+def near(text, matchers, window):
+    """-> of a long text what lies around its first match, `window` characters to both sides; a shorter text as it is."""
+    if len(text) <= 2 * window:
+        return text
+    low = folded(text)
+    first = min([found[0] for found in (one.find(low) for one in matchers) if found] or [0])
+    guess = int(first * len(text) / float(len(low) or 1))
+    part = text[max(0, guess - window):guess + window]
+    if not spans(part, matchers, 1):
+        pieces = (text[i:i + 2 * window] for i in range(0, len(text), 2 * window - 1000))
+        part = next((piece for piece in pieces if spans(piece, matchers, 1)), part)
+    return part
+
+
 def snippet(text, matchers, around=90, most=260):
     """-> one line of `text` around its best matches, marked, cut with an ellipsis where something is left out."""
-    # A long text is looked at in the neighbourhood of its first match only.
-    if len(text) > 40000:
-        low = folded(text)
-        first = min([found[0] for found in (one.find(low) for one in matchers) if found] or [0])
-        guess = int(first * len(text) / float(len(low) or 1))
-        window = 20000
-        part = text[max(0, guess - window):guess + window]
-        if not spans(part, matchers, 1):
-            part = next((text[i:i + 40000] for i in range(0, len(text), 39000) if spans(text[i:i + 40000], matchers, 1)), part)
-        text = part
+    text = near(text, matchers, 20000)
     found = spans(text, matchers)
     if not found:
         return _one_line(text[:most]) + ('\u2026' if len(text) > most else '')
