@@ -188,7 +188,8 @@ class Mutator(object):
                 del lines[spot]
             else:
                 lines[spot] = lines[spot].rstrip(b'\n') + dice.choice((b'', b'\r\n', b'\0\0\n'))
-        return b''.join(lines)
+        # One line in another, again and again, would become a file that takes its time to read.
+        return b''.join(lines)[:40 * LONGEST]
 
 
 def seed_homes(shared=None):
@@ -412,10 +413,10 @@ class Fuzzer(object):
         name = dice.choice(sorted(self.commands))
         script, _, word = name.partition(' ')
         command = self.commands[name]
-        words = [word] * bool(word)
+        words, given = [word] * bool(word), []
         for place, needed, _ in command.places:
             if needed or dice.random() < 0.6 or script == 'format-detector':
-                words.append(self._place(dice, place, home, script))
+                given.append(self._place(dice, place, home, script))
         for option in command.options:
             if option.names[-1] in ('--output', '--force', '--no-redact', '--html') or dice.random() > 0.25:
                 continue
@@ -423,9 +424,7 @@ class Fuzzer(object):
                 words.append(option.names[-1])
             else:
                 words += [option.names[-1], self._option(dice, option, home)]
-        first = 1 if word else 0
-        if script != 'format-detector' and any(one.startswith('-') for one in words[first:first + 1]):
-            words.insert(first, '--')
+        words += ['--'] * any(one.startswith('-') for one in given) + given
         # No system hands over a zero byte.
         return script, [word.replace('\0', '') for word in words]
 
