@@ -32,29 +32,28 @@ class _Plain(object):
     parse_constant = {'NaN': float('nan'), 'Infinity': float('inf'), '-Infinity': float('-inf')}.__getitem__
 
 
-# scan_once(text, at) -> (value, end); StopIteration where no value begins, ValueError, RecursionError.
-try:
-    # The scanner that json uses; json itself loads `re`, which takes longer than all that a search has to read.
-    from _json import make_scanner
-    scan_once = make_scanner(_Plain)
-except ImportError:
-    from json import JSONDecoder
-    scan_once = JSONDecoder(parse_int=_Plain.parse_int).scan_once
-_BLANKS = ' \t\r\n'
-
-
 class _Loose(_Plain):
     strict = False
 
 
-def scan_loose(text, at):
-    """scan_once() for texts whose strings hold control characters as they are, which JSON has escaped."""
+def _scanner(how):
+    """-> scan(text, at) -> (value, end); StopIteration where no value begins, ValueError, RecursionError."""
     try:
+        # The scanner that json uses; json itself loads `re`, which takes longer than all that a search has to read.
         from _json import make_scanner
-        return make_scanner(_Loose)(text, at)
     except ImportError:
         from json import JSONDecoder
-        return JSONDecoder(strict=False, parse_int=_Plain.parse_int).scan_once(text, at)
+        return JSONDecoder(strict=how.strict, parse_int=how.parse_int).scan_once
+    return make_scanner(how)
+
+
+scan_once = _scanner(_Plain)
+_BLANKS = ' \t\r\n'
+
+
+def scan_loose(text, at):
+    """scan_once() for texts whose strings hold control characters as they are, which JSON has escaped."""
+    return _scanner(_Loose)(text, at)
 
 
 def too_much(text, times=_TIMES):

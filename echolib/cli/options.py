@@ -11,6 +11,7 @@ Command = shape('Command', 'name summary places options examples run')
 
 
 MANY, WORDS = 'many', 'words'
+_SEVERAL = MANY, WORDS
 
 
 def option(names, kind, default, help, metavar=None, choices=()):
@@ -83,11 +84,11 @@ def _quick(command, argv):
                 values[dest(found)] = value
             continue
         given.append(word)
-    many = command.places and command.places[-1][1] in (MANY, WORDS)
+    many = command.places and command.places[-1][1] in _SEVERAL
     if len(given) > len(command.places) and not many or sum(1 for p in command.places if p[1] is True) > len(given):
         return None
     for place, (name, needed, _) in enumerate(command.places):
-        values[name] = _rest(given[place:], needed) if needed in (MANY, WORDS) else given[place] if place < len(given) else None
+        values[name] = _rest(given[place:], needed) if needed in _SEVERAL else given[place] if place < len(given) else None
     return values
 
 
@@ -110,7 +111,7 @@ def _thorough(program, command, argv):
     values = vars(found)
     # argparse takes such words from one place of the line only; here they may stand on both sides of an option.
     name, needed = command.places[-1][:2] if command.places else ('', None)
-    if more and needed in (MANY, WORDS) and not any(word.startswith('-') for word in more):
+    if more and needed in _SEVERAL and not any(word.startswith('-') for word in more):
         values[name] += more
     elif more:
         parser.error('unrecognized arguments: %s' % ' '.join(more))
@@ -136,7 +137,7 @@ def make_parser(program, command):
     parser = Parser(prog=prog, description=command.summary, formatter_class=argparse.RawDescriptionHelpFormatter,
                     epilog='examples:\n' + '\n'.join('  python3 scripts/%s %s' % (program, e) for e in command.examples))
     for name, needed, text in command.places:
-        parser.add_argument(name, metavar=name.upper(), help=text, nargs='*' if needed in (MANY, WORDS) else None if needed else '?')
+        parser.add_argument(name, metavar=name.upper(), help=text, nargs='*' if needed in _SEVERAL else None if needed else '?')
     for o in command.options:
         more = {'help': o.help, 'dest': dest(o)}
         if o.kind == 'flag':

@@ -70,7 +70,7 @@ class Output(object):
         if text not in self._notes:
             self._notes.append(text)
             from ..base.text import neutralise
-            _write(sys.stderr, 'session-digger: %s\n' % neutralise(self.fit(' '.join(text.split('\n')))))
+            _write(sys.stderr, 'session-digger: %s\n' % neutralise(self.fit(text.replace('\n', ' '))))
 
     def flush(self):
         """Hand what was written to stdout."""
