@@ -29,7 +29,6 @@ STORES = (
 )
 # Tools that touch a file: (what they do, field of their input that names it).
 FILE_TOOLS = {'edit': ('edit', 'filePath'), 'multiedit': ('edit', 'filePath'), 'write': ('write', 'filePath'), 'read': ('read', 'filePath')}
-_TREE = os.path.join('storage', 'session')
 # A session as found. path: where to read it; parent: its parent's id or ''; size, mtime_ns: change whenever it does; size
 # is 0 for a session without a message.
 Entry = namedtuple('Entry', 'path parent size mtime_ns')

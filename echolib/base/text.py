@@ -6,8 +6,6 @@ about colours or terminals; nothing is dropped silently except by the functions 
 
 from .patterns import Pattern
 
-REPLACEMENT = '\ufffd'
-
 # What a terminal or a reader could be misled by. White space that starts a new line is not in here.
 _HIDDEN = ('\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f'
            '\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff')

@@ -19,7 +19,6 @@ WINDOW_DAYS = 7
 OVERDUE_BYTES = 24 << 20
 # Seconds between two looks at what is overdue (and, outside of builds, at what is due).
 EVERY = 20 * 3600
-_DAY_NS = 86400 * 10 ** 9
 
 
 def cleanup_days(root):

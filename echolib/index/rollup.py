@@ -7,7 +7,6 @@ from .seniority import age
 
 # Titles in the order the client's own picker takes them.
 _TITLES = ('custom-title', 'ai-title')
-_FIRST_PROMPT_CHARS = 2000
 # How a client says that a program runs it: its kits, and its own print mode.
 _MACHINES = ('sdk-ts', 'sdk-py', 'sdk-cli', 'codex_exec')
 
