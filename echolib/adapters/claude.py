@@ -180,9 +180,10 @@ def _subagents(path, session, folder, problems, found, depth=0):
         name = entry.name
         try:
             if name.startswith(_AGENT_HEAD) and name.endswith(_ENDINGS):
-                if stem(name) != _AGENT_HEAD and entry.is_file():
+                agent = stem(name)[6:]
+                if agent and entry.is_file():
                     stat = entry.stat()
-                    found.append((entry.path, stat.st_size, stat.st_mtime_ns, 'agent', stem(name)[6:], session, folder))
+                    found.append((entry.path, stat.st_size, stat.st_mtime_ns, 'agent', agent, session, folder))
             elif '.' not in name and depth < 8 and entry.is_dir(follow_symlinks=False):
                 _subagents(entry.path, session, folder, problems, found, depth + 1)
         except OSError:

@@ -10,7 +10,7 @@ import sqlite3
 from ..base import paths
 from ..base.errors import IndexUnusable
 
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 INDEX_NAME = 'index.db'
 
 INDEX_SCHEMA = '''
@@ -55,6 +55,7 @@ SHARD_SCHEMA = '''
 create table docs (
     id integer primary key, file integer, line integer, offset integer, length integer, part integer, kind integer,
     time integer, ident integer);
+create index docs_ranked on docs (kind, time desc) where kind < 5;
 create table next_doc (id integer);
 insert into next_doc values (1);
 create virtual table prose using fts5(body, content='', tokenize='ascii');

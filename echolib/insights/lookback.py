@@ -8,7 +8,7 @@ from collections import namedtuple
 
 from ..index import schema
 from ..index.query import parse
-from ..index.search import TOOLS, Options
+from ..index.selection import TOOLS, Options
 from ..shell import command_of, read
 
 # One past failure. count: how often it happened in this form; fix: the next call of the same kind that worked, or None;
@@ -82,13 +82,13 @@ class Lookback(object):
     def _newest(self, kinds, most):
         """-> the newest documents of some kinds: [(shard, id)]."""
         found, options = [], self._options(kinds)
-        where, values = self.searcher._filter(TOOLS, options)
+        where, values = self.searcher.filter(TOOLS, options)
         for shard, (number, db, end) in enumerate(self.searcher.shards):
             taken = 0
             for doc, file, time in db.execute('select d.id, d.file, d.time from docs d where d.id < ?%s order by d.time desc' % where,
                                               [end] + values):
                 # A document that was read anew belongs to no file.
-                if self.searcher._allowed(file, options) and self.searcher.session_of(file) is not None:
+                if self.searcher.allowed(file, options) and self.searcher.session_of(file) is not None:
                     found.append((time or 0, shard, doc))
                     taken += 1
                     if taken >= most:
@@ -107,7 +107,7 @@ class Lookback(object):
         options = self._options(kinds)
         sets = []
         for alternatives in terms:
-            docs = self.searcher._documents(alternatives, [TOOLS], options, True)
+            docs = self.searcher.documents(alternatives, [TOOLS], options, True)
             sets.append(set((place[1], n) for place, ids in docs.items() for n in ids))
         held = {}
         for one in sets:
@@ -115,8 +115,8 @@ class Lookback(object):
                 held[doc] = held.get(doc, 0) + 1
         need = len(sets) if not query.question else max(1, (len(sets) + 1) // 2)
         best = [doc for doc, n in held.items() if n >= need and (not first or doc in sets[0])]
-        self.searcher._load(best)
-        best.sort(key=lambda d: (-held[d], -(self.searcher._doc(*d)[6] or 0), d))
+        self.searcher.load(best)
+        best.sort(key=lambda d: (-held[d], -(self.searcher.doc(*d)[6] or 0), d))
         return best[:most]
 
     def _originals(self, docs):
@@ -126,11 +126,11 @@ class Lookback(object):
             places.setdefault((TOOLS, shard), []).append(number)
         for ids in places.values():
             ids.sort()
-        copies = self.searcher._copies([places], set(docs))
+        copies = self.searcher.copies([places], set(docs))
         return [doc for doc in docs if doc not in copies]
 
     def _event(self, shard, number):
-        row = self.searcher._doc(shard, number)
+        row = self.searcher.doc(shard, number)
         return (row, self.texts.event(row[0], row[2], row[3], row[4])) if row is not None else (None, None)
 
     def _around(self, shard, file, number, kinds, ahead):
@@ -187,7 +187,7 @@ class Lookback(object):
 
     def calls_between(self, shard, number, line):
         """-> the calls of a document's file between it and a later line, in order."""
-        row = self.searcher._doc(shard, number)
+        row = self.searcher.doc(shard, number)
         out = []
         for doc in self._around(shard, row[0], number, (schema.CALL_DOC,), True):
             found, event = self._event(shard, doc)
@@ -232,10 +232,10 @@ class Lookback(object):
         if term is None or len(sessions) < 2:
             return None
         options = self._options({schema.CALL_DOC})._replace(sessions=sessions, since=row[6], until=None)
-        docs = self.searcher._documents((term._replace(literal=''),), [TOOLS], options, False)
+        docs = self.searcher.documents((term._replace(literal=''),), [TOOLS], options, False)
         found = [(place[1], n) for place, ids in docs.items() for n in ids]
-        self.searcher._load(found)
-        found.sort(key=lambda d: (-(self.searcher._doc(*d)[6] or 0), d))
+        self.searcher.load(found)
+        found.sort(key=lambda d: (-(self.searcher.doc(*d)[6] or 0), d))
         for shard, number in found[:_ELSEWHERE]:
             other, event = self._event(shard, number)
             if event is None or other[0] == row[0] or event.kind != 'tool_call' or call_kind(event.label, event.data) != kind:
@@ -252,7 +252,7 @@ class Lookback(object):
         return self.projects[project]
 
     def _hit(self, shard, row, number):
-        from ..index.search import Hit
+        from ..index.selection import Hit
         return Hit(row[0], self.searcher.session_of(row[0]), row[1], row[2], row[3], row[4], row[5], row[6], 0.0, (), ())
 
     def touched(self, path, limit):
@@ -263,10 +263,10 @@ class Lookback(object):
         term = _term(parts, True)
         if term is None:
             return []
-        docs = self.searcher._documents((term._replace(literal=''),), [TOOLS], self._options({schema.CALL_DOC}), False)
+        docs = self.searcher.documents((term._replace(literal=''),), [TOOLS], self._options({schema.CALL_DOC}), False)
         found = [(place[1], n) for place, ids in docs.items() for n in ids]
-        self.searcher._load(found)
-        found.sort(key=lambda d: (-(self.searcher._doc(*d)[6] or 0), d))
+        self.searcher.load(found)
+        found.sort(key=lambda d: (-(self.searcher.doc(*d)[6] or 0), d))
         for shard, number in self._originals(found):
             row, event = self._event(shard, number)
             adapter = self.texts.file(row[0])[0] if row is not None else None
@@ -309,7 +309,7 @@ class Lookback(object):
             if text:
                 # The words may stand in the answer.
                 docs += self._matching('', {schema.CALL_DOC}, _ANSWERS if limit else 5000, name)
-        docs = sorted(asked.union(docs), key=lambda d: (-(self.searcher._doc(*d)[6] or 0), d))
+        docs = sorted(asked.union(docs), key=lambda d: (-(self.searcher.doc(*d)[6] or 0), d))
         for shard, number in docs:
             row, event = self._event(shard, number)
             if event is None or event.kind != 'tool_call' or event.label.lower() not in _QUESTIONS or event.id in seen:
