@@ -306,6 +306,17 @@ def test_odd_sessions(name, tmp_path):
     assert all(one.messages > 0 for one in found)
 
 
+def test_topics_are_the_same_however_few_turns_are_held(tmp_path, monkeypatch):
+    recall, records = Recall(tmp_path), []
+    for words in LOGIN + STOCK + LOGIN + ['\u5e93\u5b58\u8d85\u5356 \u5e93\u5b58'] * 4:
+        records += ['please look at the ' + words, [small.text('done with the ' + words)]]
+    sid = recall.say('held', *records)
+    sources = lookup.session_at(os.path.join(str(tmp_path), '.claude', 'projects', '-home-dev-app', sid + '.jsonl')).sources
+    wanted = segments.read('claude', sources, most=0)
+    monkeypatch.setattr(segments, '_TURNS', 1)
+    assert len(wanted) > 1 and segments.read('claude', sources, most=0) == wanted
+
+
 # how well it cuts
 
 def boundaries(found, true, near=2):

@@ -6,6 +6,8 @@ greeting lowers. Words that stand all around count little. The values were set o
 checked on the other (tests/test_segments.py).
 """
 import math
+from collections import deque
+from itertools import islice
 
 # Baked into what the index keeps: a change of anything that decides segments needs a new number.
 VERSION = 1
@@ -31,7 +33,7 @@ _BEGINNINGS = 100
 def cuts(bags, gaps, compacted, greeted, min_gap=MIN_GAP, most=MAX_TOPICS):
     """-> list of (place, reasons, strength) of the turns at which a new segment begins, in order, without the first turn.
 
-    bags: for each turn {word: weight}; gaps: seconds between a turn and the one before, None unknown; compacted, greeted:
+    bags: for each turn {word: weight}, gone through twice; gaps: seconds between a turn and the one before, None unknown; compacted, greeted:
     True for a turn before which the context was compacted, that opens with a greeting; min_gap: a pause of so many
     seconds always cuts; most: number of segments at most (0: any), the weakest cuts go first. reasons: of 'pause',
     'compaction', 'words'. strength: how far the words are apart in costs of a cut, below 0 for what they say against it.
@@ -92,14 +94,17 @@ def _weighed(bags):
     however many these are; what is scattered all around says nothing."""
     count, half, out = {}, _AROUND // 2, []
     clumped = _clumped(bags)
-    for bag in bags[:half]:
-        for word in bag:
-            count[word] = count.get(word, 0) + 1
-    for i, bag in enumerate(bags):
-        for word in bags[i + half] if i + half < len(bags) else ():
-            count[word] = count.get(word, 0) + 1
-        for word in bags[i - half - 1] if i > half else ():
+    # Of all bags those around a turn are held: the ones before it, and it with the ones after it.
+    coming, before, after = iter(bags), deque(), deque()
+    for i in range(len(bags)):
+        for bag in islice(coming, 1 if i else half + 1):
+            after.append(bag)
+            for word in bag:
+                count[word] = count.get(word, 0) + 1
+        for word in before.popleft() if i > half else ():
             count[word] -= 1
+        bag = after.popleft()
+        before.append(bag)
         everywhere = _EVERYWHERE * (min(len(bags), i + half + 1) - max(0, i - half))
         weighed = {}
         for word in sorted(bag):

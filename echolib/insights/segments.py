@@ -4,10 +4,12 @@ A turn is a prompt with all that follows up to the next one; cuts lie between tu
 """
 import re
 from collections import namedtuple
+from sys import intern
 
 from .. import transcript
 from ..adapters import registry
 from ..base.redact import redact
+from ..base.shelf import Shelf
 from ..base.text import clean_surrogates
 from ..index import kept
 from . import segmentation
@@ -17,8 +19,8 @@ from .words import content, keywords
 # keywords: list; opening: how its first prompt begins; reasons: why it begins where it does ([] for the first, see
 # segmentation.cuts); strength: float or None.
 Segment = namedtuple('Segment', 'start end line last_line messages prompts label keywords opening reasons strength')
-# What segmentation is made from. said: list of (weight, text, its content); bag: {word: weight}; prompts: int; opening: text.
-_Turn = namedtuple('_Turn', 'line last_line start end messages prompts opening said bag gap compacted greeted')
+# What segmentation is made from, words aside.
+_Turn = namedtuple('_Turn', 'line last_line start end messages prompts gap compacted greeted')
 
 _KEYWORDS, _IN_LABEL = 8, 3
 _OPENING = 160
@@ -26,6 +28,8 @@ _OPENING = 160
 _PROMPT, _REPLY = 2000, 400
 # Weight of a word in a prompt, a reply and a file's name, and how much those of a turn may weigh together.
 _WEIGHTS = {'prompt': (2.0, 60.0), 'reply': (1.0, 15.0), 'file': (3.0, 90.0)}
+# What is said in so many turns is held in memory.
+_TURNS = 1000
 # So many replies and tool calls of a turn are looked at.
 _REPLIES, _CALLS = 8, 200
 _GREETING = re.compile('\\s*(hi|hello|hey|good (morning|afternoon|evening)|hallo|guten (morgen|tag|abend)|hola|bonjour|salut|ciao|привет|'
@@ -53,19 +57,47 @@ def of(view, row, sources, min_gap=None, most=None, readable=None):
 
 def read(agent, sources, min_gap=None, most=None):
     """-> list of Segments, from the session's files."""
-    turns = _turns(agent, [source for source in sources if source.role == 'main'] or sources[:1])
+    turns, bags, said, spread = _turns(agent, [source for source in sources if source.role == 'main'] or sources[:1])
     if not turns:
         return []
-    edges = segmentation.cuts([turn.bag for turn in turns], [turn.gap for turn in turns], [turn.compacted for turn in turns],
+    edges = segmentation.cuts(bags, [turn.gap for turn in turns], [turn.compacted for turn in turns],
                               [turn.greeted for turn in turns], segmentation.MIN_GAP if min_gap is None else min_gap,
                               segmentation.MAX_TOPICS if most is None else most)
-    spread = {}
-    for turn in turns:
-        for root in set(root for _, _, found in turn.said for root, _ in found):
-            spread[root] = spread.get(root, 0) + 1
     places = [place for place, _, _ in edges]
-    return [_segment(turns[first:end], spread, len(turns), reasons, strength)
+    return [_segment(turns[first:end], _Said(said, first, end), spread, len(turns), reasons, strength)
             for first, end, (_, reasons, strength) in zip([0] + places, places + [len(turns)], [(0, [], None)] + edges)]
+
+
+class _Bags(object):
+    """The words of each turn, as often as they are asked for: {word: weight}."""
+
+    def __init__(self, shelf):
+        self.shelf, self.count = shelf, 0
+
+    def __len__(self):
+        return self.count
+
+    def __iter__(self):
+        return map(dict, self.shelf)
+
+    def add(self, number, pairs):
+        """Add the words of the next turn."""
+        self.shelf.add(number, pairs)
+        self.count += 1
+
+
+class _Said(object):
+    """What was said in some turns: (weight, text, its content) of each message, as often as it is asked for."""
+
+    def __init__(self, shelf, first, end):
+        self.shelf, self.turns = shelf, range(first, end)
+
+    def __iter__(self):
+        return (one for number in self.turns for one in self.shelf.get(number)[1])
+
+    def opening(self):
+        """-> how the first prompt begins, '' without one."""
+        return next((begins for begins in (self.shelf.get(number)[0] for number in self.turns) if begins), '')
 
 
 def at(segments, line):
@@ -77,10 +109,10 @@ def at(segments, line):
     return place
 
 
-def _segment(turns, spread, total, reasons, strength):
-    words = keywords([said for turn in turns for said in turn.said], spread, total, _KEYWORDS)
+def _segment(turns, said, spread, total, reasons, strength):
+    words = keywords(said, spread, total, _KEYWORDS)
     times = [time for turn in turns for time in (turn.start, turn.end) if time is not None]
-    opening = next((turn.opening for turn in turns if turn.opening), '')
+    opening = said.opening()
     return Segment(min(times) if times else None, max(times) if times else None, turns[0].line, turns[-1].last_line,
                    sum(turn.messages for turn in turns), sum(turn.prompts for turn in turns),
                    ', '.join(words[:_IN_LABEL]) or opening[:60], words, opening, reasons, strength)
@@ -128,7 +160,7 @@ class _Open(object):
             names[root] = 1
 
     def close(self):
-        """-> _Turn."""
+        """-> (_Turn, {word: weight} of its words)."""
         bag = {}
         for kind in sorted(_WEIGHTS):
             weight, most = _WEIGHTS[kind]
@@ -136,14 +168,27 @@ class _Open(object):
             weight = min(weight, most / len(found)) if found else 0
             for root in found:
                 bag[root] = bag.get(root, 0.0) + weight
-        return _Turn(self.line, self.last_line, self.start, self.end, self.messages, self.prompts, self.opening, self.said, bag,
-                     self.gap, self.compacted, self.greeted)
+        return _Turn(self.line, self.last_line, self.start, self.end, self.messages, self.prompts,
+                     self.gap, self.compacted, self.greeted), bag
 
 
 def _turns(agent, sources):
-    """-> list of _Turns of the main conversation."""
+    """-> (list of _Turns of the main conversation, their _Bags, Shelf of how each begins and what was said in it, {stem: number of
+    turns it stands in})."""
     files_of = getattr(registry.get(agent), 'files_of', None)
-    out, one, compacted, answered, last = [], None, False, True, None
+    # Each number comes once, so nothing is ever joined.
+    out, bags, said, spread = [], _Bags(Shelf(None, _TURNS)), Shelf(None, _TURNS), {}
+    one, compacted, answered, last = None, False, True, None
+
+    def close():
+        turn, bag = one.close()
+        said.add(len(out), (one.opening, tuple(one.said)))
+        # Each word is one object, on the shelf too: the same ones come in turn after turn.
+        bags.add(len(out), [(intern(word), weight) for word, weight in bag.items()])
+        out.append(turn)
+        for root in set(root for _, _, found in one.said for root, _ in found):
+            spread[root] = spread.get(root, 0) + 1
+
     for item in transcript.items(agent, sources):
         if item.chain:
             continue
@@ -153,7 +198,7 @@ def _turns(agent, sources):
             # Prompts that follow each other without an answer are one; after a compaction any message begins anew.
             if one is None or compacted or item.kind == 'prompt' and answered:
                 if one is not None:
-                    out.append(one.close())
+                    close()
                 gap = abs(item.time - last) / 1000.0 if item.time is not None and last is not None else None
                 one = _Open(gap, compacted and bool(out))
                 compacted = False
@@ -170,5 +215,5 @@ def _turns(agent, sources):
             one.end = item.time if one.end is None else max(one.end, item.time)
             last = item.time
     if one is not None:
-        out.append(one.close())
-    return out
+        close()
+    return out, bags, said, spread

@@ -65,8 +65,8 @@ def content(text):
 def keywords(said, spread, total, most):
     """-> the words that tell a passage from its surroundings, best first, at most `most`.
 
-    said: list of (weight, text, its content) of the passage; spread: {stem: number of all turns it stands in}; total: number
-    of turns.
+    said: (weight, text, its content) of each message of the passage, gone through more than once; spread: {stem: number of all
+    turns it stands in}; total: number of turns.
     """
     counts, shapes, texts = {}, {}, {}
     for weight, _, found in said:
@@ -81,11 +81,12 @@ def keywords(said, spread, total, most):
         rare = math.log(1 + total / float(max(1, spread.get(root, 1))))
         # What comes back in several messages is what they are about.
         scores[root] = (1 + math.log(count)) * rare * texts[root] ** 0.5
-    joined = unicodedata.normalize('NFKC', '\n'.join(text for _, text, _ in said)).lower()
-    out = []
+    out, joined = [], None
     for root in sorted(scores, key=lambda r: (-scores[r], r)):
         word = min(shapes[root], key=lambda w: (-shapes[root][w], len(w), w))
         if is_gapless(word):
+            if joined is None:
+                joined = unicodedata.normalize('NFKC', '\n'.join(text for _, text, _ in said)).lower()
             word = _grown(word, joined)
         if any(word in have or word[0] >= '\u2e80' and any(word[at:at + 2] in have for at in range(len(word) - 1)) for have in out):
             continue
