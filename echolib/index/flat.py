@@ -1,5 +1,5 @@
-"""The order of a shard's prose where its words tell nothing apart: half of all documents hold the word that is looked for, so
-that what counts is who said it, and when."""
+"""The order of a shard's prose where its words tell nothing apart: half of all documents hold the one that is looked for, so what
+counts is who said it, and when."""
 from heapq import merge
 
 from . import schema

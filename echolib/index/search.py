@@ -50,11 +50,6 @@ def _rows(db, statement, values, few):
         yield row
 
 
-def _is_flat(db, alternatives, held):
-    """True for a word that half of a shard's prose holds: bm25 then gives nothing for it."""
-    return len(alternatives) == 1 and not alternatives[0].other and 2 * held >= db.execute('select count(*) from prose_docsize').fetchone()[0]
-
-
 def in_order(rows, options):
     """-> [(order, score, shard, document, session)] of rows with a time at the end, best (or newest) first."""
     if options.recent:
@@ -192,6 +187,7 @@ class Searcher(Selection):
         if best and not query.question and len(parts) > 1 and len(best) == len(answering):
             rounds.insert(0, (' AND ', best))
         scores, ranks = {}, {}
+        flat = weights is not None and len(parts) == 1 and self._is_flat(query.terms[0], found[0])
         for glue, sessions in rounds:
             # Only of documents that hold the same words the score is known beforehand.
             weight = sum(weights) if weights is not None and (glue == ' AND ' or len(parts) == 1) else None
@@ -201,19 +197,23 @@ class Searcher(Selection):
                 if lists and (need is any or len(lists) == len(parts)):
                     if weight is None:
                         rows = _rows(db, _BY_RANK % self._beside_history(number), (glue.join(parts), end), options.limit)
+                    elif flat:
+                        from .flat import by_kind_and_time
+                        rows = by_kind_and_time(db, end, weight, self.newest, options.kinds)
                     else:
-                        rows = self._by_score(db, end, query, weight, glue.join(parts), lists, options)
+                        rows = _rows(db, _BY_SCORE, (weight, self.newest, glue.join(parts), end), options.limit)
                     self._take(into, shard, rows, lists, need, sessions, options)
             if options.limit and len(set(self.session(*d) for d in into)) >= options.limit:
                 break
         return scores, ranks
 
-    def _by_score(self, db, end, query, weight, expression, lists, options):
-        """-> (document, score) of those that may hold an expression whose words weigh so much, best first."""
-        if len(lists) == 1 and len(lists[0]) > FEW and _is_flat(db, query.terms[0], len(lists[0])):
-            from .flat import by_kind_and_time
-            return by_kind_and_time(db, end, weight, self.newest, options.kinds)
-        return _rows(db, _BY_SCORE, (weight, self.newest, expression, end), options.limit)
+    def _is_flat(self, alternatives, docs):
+        """True for a word that half of the prose holds: bm25 then gives next to nothing for it."""
+        held = sum(len(ids) for (table, _), ids in docs.items() if table == PROSE)
+        if held <= FEW or len(alternatives) > 1 or alternatives[0].other:
+            return False
+        prose = sum(db.execute('select count(*) from prose_docsize').fetchone()[0] for _, db, _ in self.shards)
+        return 2 * held >= prose - sum(end - first for _, (first, end) in self.remembered)
 
     def _beside_history(self, number):
         """-> the condition that leaves out documents of prompt histories, which have no place among the others."""

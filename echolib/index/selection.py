@@ -231,13 +231,10 @@ class Selection(object):
         for shard, mine in suspects.items():
             for number, ident, kind, part in self.columns(shard, mine, 'id, ident, kind, part'):
                 same.setdefault((ident, kind, part), {})[shard, number] = mine[number]
-        out, ages = {}, {}
-        for group in same.values():
-            if len(group) < 2:
-                continue
-            for file in group.values():
-                if file not in ages:
-                    ages[file] = age(*self.db.execute('select flags, birth, last, path from files where id = ?', (file,)).fetchone())
+        out, groups = {}, [group for group in same.values() if len(group) > 1]
+        files = set(file for group in groups for file in group.values())
+        ages = dict((row[0], age(*row[1:])) for row in rows_of(self.db, 'select id, flags, birth, last, path from files where id in (%s)', files))
+        for group in groups:
             oldest = min(group, key=lambda d: (ages[group[d]], d))
             for doc in group:
                 if doc != oldest:
