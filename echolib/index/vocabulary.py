@@ -3,6 +3,8 @@ import os
 
 # The list of a shard's words lies beside it, and goes with it.
 LIST_ENDING = '.words'
+# So many bytes before the words tell up to which document they go.
+_HEAD = 12
 # With more new documents than this the list is made again.
 _NEW_DOCUMENTS = 1000
 _LETTERS = 'abcdefghijklmnopqrstuvwxyz'
@@ -114,9 +116,10 @@ def _listed(db, end, newer):
     text, upto = b'', 0
     if name:
         try:
-            with open(name, 'rb') as handle:
-                head, _, text = handle.read().partition(b'\n')
-            upto = int(head)
+            # Read as it is, since a copy of it costs more than all that is looked for in it.
+            with open(name, 'rb', buffering=0) as handle:
+                upto = int(handle.read(_HEAD))
+                text = handle.read()
         except (OSError, ValueError):
             text, upto = b'', 0
     if not upto or upto > end or end - upto > _NEW_DOCUMENTS:
@@ -125,7 +128,7 @@ def _listed(db, end, newer):
         text = b'\n' + '\n'.join(sorted(words)).encode('utf-8', 'replace') + b'\n'
         upto = end
         if name:
-            _keep(name, b'%d\n' % upto + text)
+            _keep(name, b'%*d\n' % (_HEAD - 1, upto) + text)
     if upto < end and newer is not None:
         text += '\n'.join(newer(upto)).encode('utf-8', 'replace') + b'\n'
     return text
