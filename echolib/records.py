@@ -186,11 +186,12 @@ def _salvage(text, reason):
     return (), reason
 
 
-def open_bytes(path):
-    """-> a binary file object over the plain bytes of `path` (a name that ends in .gz is unpacked on the way)."""
+def open_bytes(path, block=-1):
+    """-> a binary file object over the plain bytes of `path` (a name that ends in .gz is unpacked on the way). block: so many
+    bytes are read at a time, -1: few."""
     if path.endswith('.gz'):
         return io.BufferedReader(_Packed(path))
-    return open_regular(path, _BLOCK)
+    return open_regular(path, block)
 
 
 class _Packed(io.RawIOBase):
@@ -242,7 +243,7 @@ def read_records(path, coverage=None, offset=0, line=0, skip=None, limit=0):
     leaves a line unparsed (it still counts as a line).  limit: stop after that many records, 0 for all.
     Raises OSError when the file cannot be opened.
     """
-    with open_bytes(path) as handle:
+    with open_bytes(path, _BLOCK) as handle:
         if coverage is None:
             coverage = Coverage(path, offset, line)
         try:

@@ -94,7 +94,7 @@ class Memory(str):
 def memory(monkeypatch):
     """Opens the files of Memory paths."""
     real = records.open_bytes
-    monkeypatch.setattr(records, 'open_bytes', lambda path: io.BytesIO(path.data) if isinstance(path, Memory) else real(path))
+    monkeypatch.setattr(records, 'open_bytes', lambda path, *block: io.BytesIO(path.data) if isinstance(path, Memory) else real(path, *block))
 
 
 def put(folder, data):
@@ -262,7 +262,7 @@ def counted(monkeypatch):
     """Returns the list of files that records opens, each of which counts what is read."""
     opened = []
 
-    def open_counting(path):
+    def open_counting(path, block=-1):
         opened.append(Counting(path))
         return io.BufferedReader(opened[-1], 512)
     monkeypatch.setattr(records, 'open_bytes', open_counting)
