@@ -4,9 +4,9 @@ Works for English, Chinese, Japanese, Korean, Spanish, German, French, Portugues
 beginning (corrections_markers). It knows words, not what went before: short answers such as "no" count, irony does not.
 """
 import re
-from collections import namedtuple
 
 from .analysis_versions import CORRECTIONS as VERSION
+from .base.shapes import shape
 from .corrections_markers import ANYWHERE, ENGLISH_SIGNALS, FILLERS, HYPOTHETICAL, KINDS, NO, POLITE, SIGNALS, START
 
 __all__ = ('KINDS', 'VERSION', 'code', 'kind_of', 'opening')
@@ -57,7 +57,7 @@ _SENTENCE = '[.!?\n;\u3002\uff1f]'
 _SIGNALS, _ENGLISH = frozenset(SIGNALS), frozenset(ENGLISH_SIGNALS)
 # filler, no, refusal (a no by itself or with a mark behind it), polite, case: patterns; scripts: [(group, pattern)]; start,
 # anywhere: {group: pattern with a group a kind}. Compiling them takes longer than reading a prompt: each waits until it is needed.
-_Patterns = namedtuple('_Patterns', 'filler no refusal polite case scripts start anywhere')
+_Patterns = shape('_Patterns', 'filler no refusal polite case scripts start anywhere')
 
 
 def _patterns(_made=[]):

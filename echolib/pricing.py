@@ -9,6 +9,7 @@ from math import gcd
 from zlib import crc32
 
 from echolib.base.clock import days_from_civil
+from echolib.base.shapes import shape
 from echolib.events import SUMMED
 
 # Part of every fingerprint: raise it when a rule here or in pricing_names changes what a call costs.
@@ -38,13 +39,13 @@ class Cost(namedtuple('Cost', BUCKETS)):
 _FREE = Cost(0, 0, 0, 0, 0)
 _new_cost = tuple.__new__
 
-_Prices = namedtuple('_Prices', (
+_Prices = shape('_Prices', (
     'plain',        # _RateSet of the newest plain rates
     'dated',        # [(first day, day after the last, _RateSet)]: the first that covers a day wins over `plain`
     'redirect',     # (first day, name of the model it is priced as from then on) or None
     'multipliers',  # name -> millionths
 ))
-_RateSet = namedtuple('_RateSet', (
+_RateSet = shape('_RateSet', (
     'rates',    # picodollars per token, in the order of BUCKETS
     'tiers',    # ((shortest prompt in tokens, rates), ...), highest first
     'peak',     # (weekdays, ((from ms of day, until ms of day), ...), rates, tiers) or None

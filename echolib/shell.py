@@ -4,9 +4,9 @@ The one reading of commands: what a call is about for retries and streaks, the h
 it never expands or runs. Verdicts are stored in the index: a change of the rules needs a new version (analysis_versions).
 """
 import re
-from collections import namedtuple
 
 from .analysis_versions import COMMANDS as VERSION
+from .base.shapes import shape
 from .shell_programs import (
     INTERPRETERS, OPTIONS_WITH_VALUE, SETTING, SUBCOMMANDS, TEST_ARGUMENTS, TEST_PROGRAMS, TEST_SCRIPT, NO_TEST_OPTIONS, TEST_WORDS,
     WRAPPERS)
@@ -15,7 +15,7 @@ __all__ = ('Command', 'VERSION', 'command_of', 'read')
 
 # head: program and subcommand, such as 'git push' or 'pytest'; target: head and what it works on, options and numbers left out: two
 # commands with one target are attempts at one thing; test: whether it runs tests.
-Command = namedtuple('Command', 'head target test')
+Command = shape('Command', 'head target test')
 NOTHING = Command('', '', False)
 
 _CHARS, _WORDS, _DEPTH, _HEAD = 2000, 80, 4, 60

@@ -3,13 +3,13 @@
 Used by a build's worker processes and, for small updates, in the process that asks. Writes to a shard only; what it
 learns about the file comes back as Pieces, which the one writer of index.db takes in (see ownership).
 """
-from collections import namedtuple
 from zlib import crc32
 
 from .. import analysis
 from ..adapters import registry
 from ..base.fold import fold_by_runs
 from ..base.identity import key_of
+from ..base.shapes import shape
 from ..events import TOOL_RESULT
 from ..records import Coverage
 from . import schema
@@ -24,12 +24,12 @@ FAULTS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeErro
 # Bytes before the offset that are compared before a grown file is gone on with.
 CHECK_BYTES = 4096
 
-Job = namedtuple('Job', (
+Job = shape('Job', (
     'agent', 'source', 'file',       # adapter name, adapters.Source, file id
     'offset', 'line', 'state', 'profile',   # where and how the last reading ended (0, 0, None, None: from the start)
     'searchable',                    # False: analysed, not indexed (replays of a parent conversation)
 ))
-Piece = namedtuple('Piece', (
+Piece = shape('Piece', (
     'file', 'fresh',                 # fresh: what is known of the file so far is to be replaced
     'offset', 'line', 'open_end', 'check_sum',
     'lines', 'parse_errors', 'unknown_records', 'damaged',   # of this piece alone

@@ -1,19 +1,19 @@
 """What has to be read: the files on disk against the files the index knows, by stat alone."""
 import os
-from collections import namedtuple
 
 from ..adapters import Source
 from ..base import paths
 from ..base.files import open_regular
+from ..base.shapes import shape
 from . import sweep
 
 # What a build has to do. new, grown, reset, moved: lists of (agent, root, folder, Source, known row or None), moved those
 # that now belong to another session, or otherwise to theirs; gone: known rows to forget; purged: True when a transcript was deleted by its user; found: files seen; problems: folders that
 # cannot be listed, as (path, reason); known: number of files in the index.
 # archives: {archive folder: live root}; look: the sweep.Look it was made from.
-Plan = namedtuple('Plan', 'new grown reset gone purged found problems known archives moved look')
+Plan = shape('Plan', 'new grown reset gone purged found problems known archives moved look')
 
-Known = namedtuple('Known', 'id root path size mtime_ns offset open_end check_sum sid role shard chain')
+Known = shape('Known', 'id root path size mtime_ns offset open_end check_sum sid role shard chain')
 
 
 def known_rows(db, ids):
@@ -148,4 +148,4 @@ def nothing_to_do(plan):
 
 # What a build did. total: files known; indexed: read now; skipped: unchanged; deleted: taken out; gone: archived and no
 # longer on disk; errors: [(path, reason)]; problems: folders that cannot be listed; busy: another process was writing.
-Result = namedtuple('Result', 'total indexed skipped deleted gone errors seconds problems busy')
+Result = shape('Result', 'total indexed skipped deleted gone errors seconds problems busy')
