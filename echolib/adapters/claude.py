@@ -179,9 +179,9 @@ def _subagents(path, session, folder, problems, found, depth=0):
     for entry in entries:
         name = entry.name
         try:
-            if name.startswith(_AGENT_HEAD) and name.endswith(_ENDINGS):
-                agent = stem(name)[6:]
-                if agent and entry.is_file():
+            agent = _agent_id(name)
+            if agent:
+                if entry.is_file():
                     stat = entry.stat()
                     found.append((entry.path, stat.st_size, stat.st_mtime_ns, 'agent', agent, session, folder))
             elif '.' not in name and depth < 8 and entry.is_dir(follow_symlinks=False):

@@ -11,7 +11,7 @@ FEW, PIECE = 10000, 4096
 
 
 class Shelf(object):
-    """{key: row}, a row being a tuple of plain values; keys keep the order in which they came.
+    """{key: row}, a row being a tuple or dict of plain values; keys keep the order in which they came.
 
     join(a, b) -> the one row of two that came with one key, a the earlier; it must not matter which two of a, b, c are joined
     first. few: as many are held as they are.

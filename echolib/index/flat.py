@@ -3,7 +3,7 @@ counts is who said it, and when."""
 from heapq import merge
 
 from . import schema
-from .search import AGEING, WEIGHTS, YEAR
+from .search import WEIGHTS, freshness
 
 # As the index docs_ranked has them. What has no time counts as new.
 _OF_KIND = 'select id, time from docs where kind = %d and kind < 5 and time %s and id < ? order by time desc, id'
@@ -23,5 +23,4 @@ def by_kind_and_time(db, end, weight, newest, kinds=None):
 
 def _stream(rows, worth, newest):
     for doc, time in rows:
-        age = max(0.0, min(1.0, (newest - time) / YEAR)) if time is not None and time > 0 else 0.0
-        yield -worth * (1.0 - AGEING * age), float('inf') if time is None else -time, doc
+        yield -worth * freshness(time, newest), float('inf') if time is None else -time, doc

@@ -27,8 +27,8 @@ _FEW_TERMS = 8
 _FEW_PROMPTS = 3
 # Documents of a shard's prose, best first. A score as _scored works it out needs the weight of the words and the newest time.
 # The cast rounds to thousandths (round() goes through text).
-_BY_SCORE = ('select d.id, (? + cast(0.5 - bm25(prose) * 1000.0 as integer) / 1000.0) * case d.kind %s end * (1.0 - %r * case when d.time > 0 then max(0.0, min(1.0, (? - d.time) / %r))'
-             ' else 0.0 end) from prose join docs d on d.id = prose.rowid where prose match ? and d.id < ? and d.kind < %d order by 2 desc, d.time desc, 1') % (
+_BY_SCORE = ('select d.id, (? + cast(0.5 - bm25(prose) * 1000.0 as integer) / 1000.0) * case d.kind %s end'
+             ' * (1.0 - %r * case when d.time > 0 then max(0.0, min(1.0, (? - d.time) / %r)) else 0.0 end) from prose join docs d on d.id = prose.rowid where prose match ? and d.id < ? and d.kind < %d order by 2 desc, d.time desc, 1') % (
     ' '.join('when %d then %r' % (kind, WEIGHTS[kind]) for kind in sorted(WEIGHTS) if kind < schema.HISTORY_DOC), AGEING, YEAR, schema.HISTORY_DOC)
 _BY_RANK = 'select rowid, -bm25(prose) from prose where prose match ? and rowid < ?%s order by 2 desc, 1'
 
@@ -48,6 +48,11 @@ def _rows(db, statement, values, few):
             return
     for row in db.execute(statement + ' limit -1 offset %d' % at, values):
         yield row
+
+
+def freshness(time, newest):
+    """-> the share of a score that is left at the age of a time (ms; what has none counts as new), told from `newest`."""
+    return 1.0 - AGEING * max(0.0, min(1.0, (newest - time) / YEAR)) if time and time > 0 else 1.0
 
 
 def in_order(rows, options):
@@ -290,8 +295,7 @@ class Searcher(Selection):
                 score = score * 0.1 if rank is None else score + rank
                 if doc is not None:
                     score *= WEIGHTS.get(doc[5], 0.3)
-                    if doc[6] and doc[6] > 0:
-                        score *= 1.0 - AGEING * max(0.0, min(1.0, (self.newest - doc[6]) / YEAR))
+                    score *= freshness(doc[6], self.newest)
             rows.append(((session in options.behind, -depth.get(session, 0), apart), score, shard, number, session, doc[6] or 0 if doc else 0))
         return in_order(rows, options)
 

@@ -122,10 +122,12 @@ class Selection(object):
         return [number for number in ids if self._passed[accept, shard, number]]
 
     def allowed(self, file, options):
+        """True for a file (row id) whose documents may be answered under Options, as far as that is told of files."""
         session = self.session_of(file)
         return file not in self.history and session not in self.copied and (options.sessions is None or session in options.sessions)
 
     def filter(self, table, options):
+        """-> (condition on docs d, its values) of what Options ask of a document's row; '' for nothing."""
         where = ''
         if options.kinds is not None:
             where += ' and d.kind in (%s)' % ','.join('%d' % k for k in sorted(options.kinds))
@@ -179,6 +181,7 @@ class Selection(object):
         return best
 
     def text(self, shard, number):
+        """-> the text of a document as it was searched, '' when it is gone."""
         row = self.doc(shard, number)
         return self.texts.text(row[0], row[2], row[3], row[4]) if row is not None else ''
 
@@ -205,9 +208,11 @@ class Selection(object):
         return rows_of(self.shards[shard][1], 'select %s from docs where id in (%%s)' % columns, numbers)
 
     def file(self, shard, number):
+        """-> row id of a document's file, None without one."""
         return self.placement.file(shard, number)
 
     def session(self, shard, number):
+        """-> row id of a document's session, None without one."""
         return self.placement.session(shard, number)
 
     def sessions(self, docs):

@@ -38,9 +38,9 @@ def cuts(bags, gaps, compacted, greeted, min_gap=MIN_GAP, most=MAX_TOPICS):
     seconds always cuts; most: number of segments at most (0: any), the weakest cuts go first. reasons: of 'pause',
     'compaction', 'words'. strength: how far the words are apart in costs of a cut, below 0 for what they say against it.
     """
-    if len(bags) < 2:
+    if len(gaps) < 2:
         return []
-    bags = _weighed(bags)
+    bags = _weighed(bags, len(gaps))
     amount = sum(sum(bag.values()) for bag in bags)
     size = max(1.0, min(float(len(set(word for bag in bags for word in bag))), max(50.0, _SAYABLE * amount / len(bags))))
     price = _CUT * math.log(max(_AMOUNT, min(amount, 4 * size)))
@@ -89,14 +89,14 @@ def _pause(gap, min_gap):
     return max(0.0, 1 + _HALVING * math.log(gap / float(min_gap), 2)) if gap > 0 and min_gap > 0 else 0.0
 
 
-def _weighed(bags):
+def _weighed(bags, turns):
     """-> the bags with each word weighed: what few of the turns around hold says much, and what stands in a row of turns does,
     however many these are; what is scattered all around says nothing."""
     count, half, out = {}, _AROUND // 2, []
-    clumped = _clumped(bags)
+    clumped = _clumped(bags, turns)
     # Of all bags those around a turn are held: the ones before it, and it with the ones after it.
     coming, before, after = iter(bags), deque(), deque()
-    for i in range(len(bags)):
+    for i in range(turns):
         for bag in islice(coming, 1 if i else half + 1):
             after.append(bag)
             for word in bag:
@@ -105,7 +105,7 @@ def _weighed(bags):
             count[word] -= 1
         bag = after.popleft()
         before.append(bag)
-        everywhere = _EVERYWHERE * (min(len(bags), i + half + 1) - max(0, i - half))
+        everywhere = _EVERYWHERE * (min(turns, i + half + 1) - max(0, i - half))
         weighed = {}
         for word in sorted(bag):
             rare = max(1 - count[word] / everywhere, clumped.get(word, 0.0))
@@ -115,7 +115,7 @@ def _weighed(bags):
     return out
 
 
-def _clumped(bags):
+def _clumped(bags, number_of_turns):
     """-> {word: how far from chance, 0, to one unbroken row of turns, 1, its turns lie} of words in at least _ROW turns; less
     where chance could have done it."""
     turns, pairs, before = {}, {}, ()
@@ -125,7 +125,7 @@ def _clumped(bags):
             if word in before:
                 pairs[word] = pairs.get(word, 0) + 1
         before = bag
-    out, total = {}, float(len(bags))
+    out, total = {}, float(number_of_turns)
     # Standard deviations beyond chance that are sure: among more words in more turns more lie together by chance.
     enough = math.log(max(2.0, total), 2) / 2
     for word, number in turns.items():

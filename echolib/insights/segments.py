@@ -68,24 +68,6 @@ def read(agent, sources, min_gap=None, most=None):
             for first, end, (_, reasons, strength) in zip([0] + places, places + [len(turns)], [(0, [], None)] + edges)]
 
 
-class _Bags(object):
-    """The words of each turn, as often as they are asked for: {word: weight}."""
-
-    def __init__(self, shelf):
-        self.shelf, self.count = shelf, 0
-
-    def __len__(self):
-        return self.count
-
-    def __iter__(self):
-        return map(dict, self.shelf)
-
-    def add(self, number, pairs):
-        """Add the words of the next turn."""
-        self.shelf.add(number, pairs)
-        self.count += 1
-
-
 class _Said(object):
     """What was said in some turns: (weight, text, its content) of each message, as often as it is asked for."""
 
@@ -173,18 +155,18 @@ class _Open(object):
 
 
 def _turns(agent, sources):
-    """-> (list of _Turns of the main conversation, their _Bags, Shelf of how each begins and what was said in it, {stem: number of
-    turns it stands in})."""
+    """-> (list of _Turns of the main conversation, Shelf of their words {word: weight}, Shelf of how each begins and what was said
+    in it, {stem: number of turns it stands in})."""
     files_of = getattr(registry.get(agent), 'files_of', None)
     # Each number comes once, so nothing is ever joined.
-    out, bags, said, spread = [], _Bags(Shelf(None, _TURNS)), Shelf(None, _TURNS), {}
+    out, bags, said, spread = [], Shelf(None, _TURNS), Shelf(None, _TURNS), {}
     one, compacted, answered, last = None, False, True, None
 
     def close():
         turn, bag = one.close()
         said.add(len(out), (one.opening, tuple(one.said)))
         # Each word is one object, on the shelf too: the same ones come in turn after turn.
-        bags.add(len(out), [(intern(word), weight) for word, weight in bag.items()])
+        bags.add(len(out), dict((intern(word), weight) for word, weight in bag.items()))
         out.append(turn)
         for root in set(root for _, _, found in one.said for root, _ in found):
             spread[root] = spread.get(root, 0) + 1
