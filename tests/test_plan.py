@@ -75,7 +75,7 @@ def test_adapter_places_a_file_elsewhere(home, monkeypatch, what):
                folder, name, 'subagents', 'agent-a1.jsonl')
     home.build()
     real = claude.scan
-    monkeypatch.setattr(claude, 'scan', lambda root, problems: [PLACES[what](row) for row in real(root, problems)])
+    monkeypatch.setattr(claude, 'scan', lambda *args: [PLACES[what](row) for row in real(*args)])
     moved_and_as_rebuilt(home, 1)
 
 

@@ -119,6 +119,119 @@ def test_nothing_changed_is_told_by_one_comparison(home, monkeypatch):
     assert (view.state, view.result, view.age) == ('current', None, 0)
 
 
+@pytest.fixture(params=['all', 'latest'])
+def short(request, monkeypatch):
+    """Every look after a whole one is a short one, whatever changed a moment ago: at all files, and at the latest."""
+    monkeypatch.setattr(sweep, '_TICK', 0)
+    if request.param == 'latest':
+        monkeypatch.setattr(sweep, 'PARTIAL', 0)
+
+
+def test_short_look_at_every_file_is_no_old_view(home, monkeypatch):
+    monkeypatch.setattr(sweep, '_TICK', 0)
+    asked()
+    monkeypatch.setattr(sweep.time, 'time', lambda now=sweep.time.time: now() + 30)
+    grow(home, random.Random(1), 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, 'scandir', None)
+        view, count = asked()
+        assert (view.state, view.age, count) == ('current', 0, 1)
+        view, count = asked()
+        assert (view.state, view.age, count) == ('current', 0, 0)
+
+
+def test_place_that_was_empty_is_watched(home, short, monkeypatch):
+    """Where a subagent's file, or a transcript behind a link, may come to be there was nothing at the whole look."""
+    below = os.path.join(home.projects, '-home-dev-app', SIDS[0], 'subagents', 'workflows', 'wf_1')
+    os.makedirs(below)
+    bare = os.path.join(home.projects, '-home-dev-app', SIDS[1])
+    os.makedirs(bare)
+    elsewhere = os.path.join(str(home.folder), 'elsewhere')
+    os.symlink(elsewhere, os.path.join(home.projects, '-home-dev-linked'))
+    asked()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, 'scandir', None)
+        assert asked()[1] == 0
+    for sid, path in ((SIDS[0], os.path.join(below, 'agent-a1.jsonl')), (SIDS[1], os.path.join(bare, 'subagents', 'agent-a2.jsonl'))):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, 'w', encoding='utf-8') as out:
+            out.write(json.dumps(user('a task', 1, 1, sid=sid, isSidechain=True)) + '\n')
+        assert asked()[1] == 1
+    os.makedirs(elsewhere)
+    with open(os.path.join(elsewhere, SIDS[6] + '.jsonl'), 'w', encoding='utf-8') as out:
+        out.write(json.dumps(user('behind a link', 1, 1)) + '\n')
+    assert asked()[1] == 1
+    with open(os.path.join(str(home.folder), '.claude', 'history.jsonl'), 'w', encoding='utf-8') as out:
+        out.write(json.dumps({'display': 'typed long ago', 'timestamp': 1772445600000, 'project': '/home/dev/app'}) + '\n')
+    assert [asked()[1] for _ in range(2)] == [1, 0]
+
+
+def thread(home, sid, text, day='02'):
+    folder = os.path.join(str(home.folder), '.codex', 'sessions', '2026', '03', day)
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, 'rollout-2026-03-%sT10-00-00-%s.jsonl' % (day, sid)), 'a', encoding='utf-8') as out:
+        for kind, payload in (('session_meta', {'id': sid, 'cwd': '/home/dev/b', 'cli_version': '0.1'}), ('event_msg', {'type': 'user_message', 'message': text})):
+            out.write(json.dumps({'timestamp': '2026-03-02T10:00:00.000Z', 'type': kind, 'payload': payload}) + '\n')
+
+
+def test_another_agents_folders_are_watched(home, short, monkeypatch):
+    thread(home, SIDS[6], 'first of it')
+    asked()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, 'scandir', None)
+        thread(home, SIDS[6], 'more of it')
+        assert [asked()[1] for _ in range(2)] == [1, 0]
+    for number, day in enumerate(('02', '03')):
+        thread(home, '%08d-0000-4000-8000-0000000000cc' % number, 'another', day)
+        assert [asked()[1] for _ in range(2)] == [1, 0]
+    # A name tells more than a thread's file: from then on they are listed.
+    with open(os.path.join(str(home.folder), '.codex', 'session_index.jsonl'), 'w', encoding='utf-8') as out:
+        out.write(json.dumps({'id': SIDS[6], 'thread_name': 'what it is about', 'updated_at': '2026-03-02T10:00:00Z'}) + '\n')
+    assert [asked()[1] for _ in range(2)] == [1, 0]
+    with open(os.path.join(str(home.folder), '.codex', 'session_index.jsonl'), 'a', encoding='utf-8') as out:
+        out.write(json.dumps({'id': SIDS[6], 'thread_name': 'another name', 'updated_at': '2026-03-02T10:00:01Z'}) + '\n')
+    assert [asked()[1] for _ in range(2)] == [1, 0]
+
+
+@pytest.mark.parametrize('column, value', [
+    ('stats', b'123'), ('stats', b''), ('stats', None), ('paths', b'\xff\xfe'), ('paths', None), ('paths', b''), ('told', b'\xff'), ('told', 7),
+    ('mark', b'x'), ('folders', -3), ('at', 'x'), ('rows', b'')])
+def test_what_is_kept_may_be_damaged(home, short, column, value):
+    asked()
+    one = store.Store(home.data)
+    one.open()
+    one.db.execute('update swept set %s = ?' % column, (value,))
+    one.close()
+    grow(home, random.Random(1), 1)
+    assert [asked()[1] for _ in range(2)] == [1, 0]
+
+
+def test_whole_looks_that_see_the_same_keep_only_their_time(home, monkeypatch):
+    monkeypatch.setattr(sweep, '_TICK', 0)
+    asked()
+    one = store.Store(home.data)
+    one.open()
+    before = sweep._kept(one.db)
+    asked('full')
+    after = sweep._kept(one.db)
+    assert before[1:] == after[1:] and before.at < after.at
+    one.close()
+
+
+def test_rebuilt_index_is_made_as_a_new_one(home):
+    """A trigger that did not come along let a look count as seen whose files had changed in the index since."""
+    asked()
+    one = store.Store(home.data)
+    one.open()
+    ask = "select type, name, sql from sqlite_master where name not like 'sqlite_%' order by 1, 2"
+    new = one.db.execute(ask).fetchall()
+    build.rebuild(one)
+    assert one.db.execute(ask).fetchall() == new and [row for row in new if row[0] == 'trigger']
+    one.close()
+    grow(home, random.Random(1), 1)
+    assert [asked()[1] for _ in range(2)] == [1, 0]
+
+
 def test_partial_look_lists_no_folder(home, partial, monkeypatch):
     asked()
     with monkeypatch.context() as patch:
@@ -152,21 +265,21 @@ def test_after_a_minute_all_is_looked_at(home, partial, monkeypatch):
 
 def test_what_changes_while_it_is_looked_at_is_seen_next_time(home, monkeypatch):
     monkeypatch.setattr(sweep, 'PARTIAL', 0)
-    swept = sweep._swept
+    worth = sweep._worth
 
     def late(seen):
         write(home.folder, [user('late', 1, 1)], SIDS[6])
-        return swept(seen)
-    monkeypatch.setattr(sweep, '_swept', late)
+        return worth(seen)
+    monkeypatch.setattr(sweep, '_worth', late)
     asked()
-    monkeypatch.setattr(sweep, '_swept', swept)
+    monkeypatch.setattr(sweep, '_worth', worth)
     assert asked()[1] == 1
 
 
 def test_database_beside_is_asked_itself(home, partial, monkeypatch):
     """Roots that only their adapter can look at are looked at whole in a partial look, too."""
     from echolib.adapters import claude
-    monkeypatch.setattr(claude, 'GROWS', False)
+    monkeypatch.setattr(claude, 'BY_STAT', False)
     asked()
     grow(home, random.Random(1), 1)
     assert [asked()[1] for _ in range(2)] == [1, 0]
@@ -179,10 +292,10 @@ def test_another_writer_keeps_nothing_from_being_answered(home):
     db.db.execute("delete from meta where key = 'seen'")
     assert db.lock()
     assert asked()[0].state == 'current'
-    assert sweep._stored(db.db, 'seen') is None
+    assert sweep._seen(db.db) is None
     db.unlock()
     assert asked()[0].state == 'current'
-    assert sweep._stored(db.db, 'seen') is not None
+    assert sweep._seen(db.db) is not None
     db.close()
 
 
@@ -194,7 +307,7 @@ def test_index_that_cannot_be_written_is_answered_from(home):
     look = sweep.look(one.db)
     one.db.execute('pragma query_only = 1')
     sweep.remember(one, look)
-    assert sweep._stored(one.db, 'seen') is None and not one.db.in_transaction
+    assert sweep._seen(one.db) is None and not one.db.in_transaction
     one.close()
 
 
@@ -235,7 +348,7 @@ def mute(monkeypatch):
     from echolib.adapters import claude
     over = threading.Event()
 
-    def waiting(root, problems):
+    def waiting(root, problems, visited=None):
         over.wait(20)
         return iter(())
     monkeypatch.setattr(sweep, 'PATIENCE', 0.1)

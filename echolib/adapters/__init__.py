@@ -7,6 +7,8 @@ Protocol of an adapter module (its parser's version and where it may be found st
     GROWS            True: its files grow at the end, line by line, and a grown one is gone on with; False: any change
                      makes a file be read again
     roots(environ)   -> list of existing or configured root folders, environment variables first
+    BY_STAT          True: what scan() yields only folders and each file's own size and time tell, and scan() takes a third
+                     list, which gets the places to watch: folders looked into or missing (optional)
     scan(root, problems)      -> iterator of (path, size, mtime_ns, role, chain, session id, folder), by stat and
                      directory listing only; folders that cannot be listed are appended to problems as (path, reason)
     discover(root, problems)  -> the same as Sessions

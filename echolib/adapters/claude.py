@@ -12,6 +12,7 @@ from . import Session, Source, Store
 
 NAME = 'claude'
 GROWS = True
+BY_STAT = True
 CLEANED = True
 STORES = (
     Store('claude.projects_jsonl.v1', 'projects/<key>/<session>.jsonl', True, 'main transcripts'),
@@ -98,24 +99,27 @@ def _listing(path, problems):
         return []
 
 
-def scan(root, problems):
+def scan(root, problems, visited=None):
     """Yield (path, size, mtime_ns, role, chain, session, folder) of every transcript under a root.
 
     By folder listings and stat alone. problems: list that gets (path, reason) for each folder that cannot be listed; a
-    missing projects folder is one. role is main, agent or loose (an agent file whose session, None here, only its
+    missing projects folder is one. visited: list that gets every place where a transcript may come to be. role is main, agent or loose (an agent file whose session, None here, only its
     records name: see head).
     """
+    visited = [] if visited is None else visited
     try:
         stat = os.stat(os.path.join(root, 'history.jsonl'))
         yield os.path.join(root, 'history.jsonl'), stat.st_size, stat.st_mtime_ns, 'history', 'history', 'history', ''
     except OSError:
         # Clients before 1.0.128 keep no history of prompts.
-        pass
+        visited.append(os.path.join(root, 'history.jsonl'))
     projects = os.path.join(root, 'projects')
+    visited.append(projects)
     real_projects = None
     seen = set()
     for folder in _listing(projects, problems):
         if folder.is_symlink():
+            visited.append(folder.path)
             real_projects = real_projects or os.path.realpath(projects)
             real = os.path.realpath(folder.path)
             # Its target is visited in its own place, or leads back up.
@@ -128,12 +132,13 @@ def scan(root, problems):
         except OSError:
             # Gone, or a link that leads nowhere.
             continue
-        for found in _project(folder.name, folder.path, problems):
+        for found in _project(folder.name, folder.path, problems, visited):
             yield found
 
 
-def _project(folder, path, problems):
+def _project(folder, path, problems, visited):
     found, folders = [], []
+    visited.append(path)
     for entry in _listing(path, problems):
         name = entry.name
         if name.endswith(_ENDINGS):
@@ -142,6 +147,7 @@ def _project(folder, path, problems):
             try:
                 if not entry.is_file(follow_symlinks=False) and (
                         not entry.is_file() or _listed_elsewhere(os.path.realpath(entry.path), path)):
+                    visited.append(entry.path)
                     continue
                 stat = entry.stat()
             except OSError:
@@ -154,7 +160,7 @@ def _project(folder, path, problems):
         elif '.' not in name and name != 'memory':
             folders.append(entry)
     for entry in folders:
-        _subagents(os.path.join(entry.path, 'subagents'), entry.name, folder, problems, found)
+        _subagents(os.path.join(entry.path, 'subagents'), entry.name, folder, problems, found, visited)
     return found
 
 
@@ -165,8 +171,9 @@ def _listed_elsewhere(target, folder):
         where == os.path.realpath(folder) or os.path.dirname(where) == os.path.realpath(os.path.dirname(folder)))
 
 
-def _subagents(path, session, folder, problems, found, depth=0):
+def _subagents(path, session, folder, problems, found, visited, depth=0):
     """Add the transcripts of a session's subagents, however deep, to a list."""
+    visited.append(path)
     try:
         with os.scandir(path) as entries:
             entries = list(entries)
@@ -185,7 +192,7 @@ def _subagents(path, session, folder, problems, found, depth=0):
                     stat = entry.stat()
                     found.append((entry.path, stat.st_size, stat.st_mtime_ns, 'agent', agent, session, folder))
             elif '.' not in name and depth < 8 and entry.is_dir(follow_symlinks=False):
-                _subagents(entry.path, session, folder, problems, found, depth + 1)
+                _subagents(entry.path, session, folder, problems, found, visited, depth + 1)
         except OSError:
             # Removed since the folder was listed.
             continue
@@ -223,7 +230,7 @@ def session_at(path):
     sid = stem(name) if name.endswith(_ENDINGS) else name
     files = [Source(path, 'main', '', sid, 0, 0)]
     problems, agents = [], []
-    _subagents(os.path.join(folder, sid, 'subagents'), sid, '', problems, agents)
+    _subagents(os.path.join(folder, sid, 'subagents'), sid, '', problems, agents, [])
     for found in agents:
         files.append(Source(found[0], 'agent', found[4], sid, found[1], found[2]))
     for entry in _listing(folder, problems):

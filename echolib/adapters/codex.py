@@ -13,6 +13,7 @@ from .plain import billed, marked_time, side_files, spill_path, spill_text  # no
 
 NAME = 'codex'
 GROWS = True
+BY_STAT = True
 CLEANED = False
 # What scan() calls a main file may be a subagent's: head() says so, and whose.
 PLACED_BY_HEAD = True
@@ -33,6 +34,7 @@ _HEAD = 'rollout-'
 # The endings of rollouts, in the order in which they win when a thread lies twice in one place.
 _ENDS = ('.jsonl', '.jsonl.zst', '.json')
 _PACKED = '.zst'
+_NAMES = 'session_index.jsonl'
 
 
 def roots(environ=os.environ):
@@ -78,19 +80,21 @@ def owns(path):
     return first.get('type') == 'session_meta' and type(meta) is dict and type(meta.get('id')) is str
 
 
-def scan(root, problems):
+def scan(root, problems, visited=None):
     """Yield (path, size, mtime_ns, role, chain, session, folder) of every thread under a home, one row each.
 
     By folder listings and stat alone (and session_index.jsonl), so that every row is called a main file under its own id; head()
     knows better. The time of a thread that its user gave a name changes with that name. A thread that lies in several places counts once: live before archived, plain before packed, then the newer file.
     problems: list that gets (path, reason) for each folder that cannot be listed; a missing sessions folder is one.
+    visited: list that gets every place where a thread may come to be, none where more than a thread's own file tells.
     """
-    best = {}
+    best, folders, alone = {}, [], True
     archived = os.path.join(root, 'archived_sessions')
     for place, top in enumerate((os.path.join(root, 'sessions'), archived)):
         if place and not os.path.isdir(top):
+            folders.append(top)
             continue
-        for entry, thread in _rollouts(top, problems, 0):
+        for entry, thread in _rollouts(top, problems, folders, 0):
             try:
                 if not entry.is_file():
                     continue
@@ -100,9 +104,13 @@ def scan(root, problems):
                 continue
             rank = (place, entry.name.endswith(_PACKED), -stat.st_mtime_ns, entry.path)
             have = best.get(thread)
+            alone = alone and have is None
             if have is None or rank < have[0]:
                 best[thread] = (rank, stat.st_size, stat.st_mtime_ns)
     names = names_listed(root) if best else {}
+    if visited is not None and alone and not names:
+        visited += folders
+        visited.append(os.path.join(root, _NAMES))
     for thread, (rank, size, mtime) in best.items():
         yield rank[3], size, marked_time(mtime, names.get(thread, '')), 'main', '', thread, ''
 
@@ -110,7 +118,7 @@ def scan(root, problems):
 def names_listed(root):
     """-> {thread id: name} of session_index.jsonl, which is only read again when it changed."""
     from ..base import memo
-    path = os.path.join(root, 'session_index.jsonl')
+    path = os.path.join(root, _NAMES)
     if not os.path.isfile(path):
         return {}
 
@@ -120,8 +128,9 @@ def names_listed(root):
     return dict(memo.kept(NAME + '-names', 1, [path], ask))
 
 
-def _rollouts(path, problems, depth):
-    """Yield (entry, thread id) of the rollouts in a folder and below."""
+def _rollouts(path, problems, folders, depth):
+    """Yield (entry, thread id) of the rollouts in a folder and below, and add these to `folders`."""
+    folders.append(path)
     try:
         with os.scandir(path) as entries:
             found = list(entries)
@@ -140,7 +149,7 @@ def _rollouts(path, problems, depth):
             except OSError:
                 # Gone, or a link that leads nowhere.
                 continue
-            for inner in _rollouts(entry.path, problems, depth + 1):
+            for inner in _rollouts(entry.path, problems, folders, depth + 1):
                 yield inner
 
 

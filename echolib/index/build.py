@@ -514,7 +514,7 @@ def _replace_content(db, path):
             db.execute(sql)
         for name, in db.execute("select name from fresh.sqlite_master where type = 'table' and name not like 'sqlite_%'").fetchall():
             db.execute('insert into main.%s select * from fresh.%s' % (name, name))
-        for sql, in db.execute("select sql from fresh.sqlite_master where type = 'index' and sql is not null").fetchall():
+        for sql, in db.execute("select sql from fresh.sqlite_master where type in ('index', 'trigger') and sql is not null").fetchall():
             db.execute(sql)
         db.execute('commit')
     except sqlite3.Error:

@@ -10,12 +10,14 @@ import sqlite3
 from ..base import paths
 from ..base.errors import IndexUnusable
 
-SCHEMA_VERSION = 9
+SCHEMA_VERSION = 10
 INDEX_NAME = 'index.db'
 
 INDEX_SCHEMA = '''
 create table meta (key text primary key, value) without rowid;
 create table roots (id integer primary key, agent text, path, archive integer, unique (agent, path));
+create table swept (
+    at real, complete integer, mark blob, told blob, problems blob, folders integer, paths blob, stats blob, rows blob);
 create table names (id integer primary key, name text unique);
 create table shards (id integer primary key, file text unique, docs_end integer, docs integer, dead integer, bytes integer);
 create table files (
@@ -25,10 +27,10 @@ create table files (
     birth integer, last integer, flags integer, shard integer, ranges text, spilled integer, error text, unique (path));
 create index files_session on files (session);
 create index files_history on files (role) where role = 'history';
-create trigger files_added after insert on files begin delete from meta where key in ('seen', 'swept'); end;
+create trigger files_added after insert on files begin delete from meta where key = 'seen'; delete from swept; end;
 create trigger files_changed after update of root, path, role, chain, sid, size, mtime_ns on files
-    begin delete from meta where key in ('seen', 'swept'); end;
-create trigger files_removed after delete on files begin delete from meta where key in ('seen', 'swept'); end;
+    begin delete from meta where key = 'seen'; delete from swept; end;
+create trigger files_removed after delete on files begin delete from meta where key = 'seen'; delete from swept; end;
 create index files_documents on files (shard, ranges, session);
 create table sessions (
     id integer primary key, agent text, root integer, folder text, sid text, project text, created integer,

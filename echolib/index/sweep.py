@@ -1,7 +1,7 @@
 """One look at the agents' files, by listing and stat alone, and whether it shows anything that the index has not taken in.
 
-What a whole look saw is kept in index.db, so that the next one is told from it at once. Above PARTIAL files, for a minute
-after a whole look, only folders and the files that changed last are looked at.
+What a whole look saw is kept in index.db, so that the next one is told from it at once. For a minute after a whole look
+folders that have not changed are not listed again, and above PARTIAL files only those that changed last are looked at.
 """
 import marshal
 import os
@@ -22,12 +22,22 @@ _LASTS = 60
 PATIENCE = 20
 # As coarse as file systems' times may be, in seconds.
 _TICK = 2
+# The time of a folder that is not there, and of one that tells nothing.
+_MISSING, _UNSURE = -1, -2
 
 # roots: [(adapter, root path)] of every configured root; files: {number of a root: list of rows as scan() yields them}, of a
-# partial look only what changed; problems: [(path, reason)] of folders that cannot be listed; same: True when the index
-# shows all of it; kept: what a partial look was held against, None of a whole one; version: the index's state before; at: when
-# all files were looked at, in seconds.
-Look = shape('Look', 'roots files problems same kept version at')
+# short look only what changed; problems: [(path, reason)] of folders that cannot be listed; same: True when the index
+# shows all of it; kept: the Kept of a short look, None of a whole one; version: the index's state before; at: when all files
+# were looked at, in seconds; places: {number of a root: list of the places to watch}, where these and stat tell all.
+Look = shape('Look', 'roots files problems same kept version at places')
+
+# What a whole look saw, for short ones. at: when, in seconds; complete: 1 where every file is among these; mark: roots, and all
+# rows of those that are listed each time; told: numbers of the others; problems: theirs, path and reason in turn; folders:
+# how many of the paths are places to watch; paths: those and the files; stats: a time for each folder, size and time for each
+# file; rows: the rest of each file's row. Texts are parted by zero bytes.
+Kept = shape('Kept', 'at complete mark told problems folders paths stats rows')
+
+_KEPT = [float, int, bytes, bytes, bytes, int, bytes, bytes, bytes]
 
 
 def look(db, agent=None, environ=os.environ, whole=True):
@@ -37,28 +47,29 @@ def look(db, agent=None, environ=os.environ, whole=True):
     for name, root, archive in db.execute('select agent, path, archive from roots'):
         known.setdefault(name, []).extend([] if archive else [paths.restored(root)])
     adapters = list(registry.asked(environ, known))
-    kept = None if agent is not None or whole else _stored(db, 'swept')
-    if kept is not None:
+    kept = None if agent is not None or whole else _kept(db)
+    if kept is not None and 0 <= began - kept.at < _LASTS:
         try:
-            part = patiently(lambda alive: _partial(kept, _configured(adapters, environ), now, alive), PATIENCE)
+            short = patiently(lambda alive: _short(kept, _configured(adapters, environ), now, alive), PATIENCE)
         except NoAnswer:
             # Which folder it is shows below.
-            part = None
-        if part is not None:
-            return part
-    roots, files, problems = [], {}, []
+            short = None
+        if short is not None:
+            return short
+    roots, files, problems, places = [], {}, [], {}
     for adapter, found in _visits(adapters, agent, environ, known):
-        for root, rows, bad in found:
+        for root, rows, bad, watched in found:
             if agent in (None, adapter.NAME):
                 files[len(roots)] = rows
+                places[len(roots)] = watched
             roots.append((adapter, root))
             problems += bad
-    same = agent is None and _stored(db, 'seen') == _mark(roots, files, problems)
-    return Look(roots, files, problems, same, None, now, began)
+    same = agent is None and _seen(db) == _mark(roots, files, problems)
+    return Look(roots, files, problems, same, None, now, began, places)
 
 
 def _visits(adapters, agent, environ, known):
-    """-> [(adapter, [(root, rows as scan() yields them, problems)])]. Where a file system does not answer, the agent's
+    """-> [(adapter, [(root, rows as scan() yields them, problems, places to watch)])]. Where a file system does not answer, the agent's
     known roots stand with that as their problem, and are not gone into again."""
     visited = []
     while len(visited) < len(adapters):
@@ -74,7 +85,7 @@ def _visits(adapters, agent, environ, known):
                 roots = known.get(mute.NAME) or [registry.usual_root(mute.NAME)]
                 for root in roots:
                     shun(root)
-                done.append((mute, [(root, [], [(root, why)]) for root in roots]))
+                done.append((mute, [(root, [], [(root, why)], []) for root in roots]))
         visited += done
     return visited
 
@@ -83,18 +94,22 @@ def _visit(adapters, agent, environ, alive, done):
     for adapter in adapters:
         found = []
         for root in adapter.roots(environ):
-            rows, problems = [], []
-            for row in adapter.scan(root, problems) if agent in (None, adapter.NAME) else ():
+            rows, problems, watched = [], [], []
+            for row in _scan(adapter, root, problems, watched) if agent in (None, adapter.NAME) else ():
                 rows.append(row)
                 alive()
-            found.append((root, rows, problems))
+            found.append((root, rows, problems, watched))
             alive()
         done.append((adapter, found))
 
 
+def _scan(adapter, root, problems, watched):
+    return adapter.scan(root, problems, watched) if getattr(adapter, 'BY_STAT', False) else adapter.scan(root, problems)
+
+
 def age(seen):
-    """-> seconds since all files were looked at; 0 of a whole look."""
-    return int(time.time() - seen.at) if seen.kept else 0
+    """-> seconds since all files were looked at; 0 where they just were."""
+    return 0 if seen.kept is None or seen.kept.complete else int(time.time() - seen.at)
 
 
 def version(db):
@@ -117,153 +132,155 @@ def remember(store, seen):
 
 
 def due(seen):
-    """True for a look that has to be kept, though it shows nothing new: the partial ones that follow lean on it."""
-    return seen.kept is None and _count(seen) > PARTIAL
+    """True for a look that has to be kept, though it shows nothing new: the short ones that follow lean on it."""
+    return seen.kept is None and any(seen.places.values())
 
 
 def keep(db, seen):
     """Keep a look that the index has taken in; the caller is the one writer, outside of a transaction. Where nothing can be
     written, the next look is told the long way."""
+    kept = seen.kept or _worth(seen)
     try:
         db.execute('begin immediate')
-        for key, value in _worth(seen):
-            db.execute('insert or replace into meta values (?, ?)', (key, value))
+        if seen.kept is None and not seen.same:
+            db.execute("insert or replace into meta values ('seen', ?)", (_mark(seen.roots, seen.files, seen.problems),))
+        if kept is not None and not (seen.same and kept[1:] == (_kept(db) or ())[1:]):
+            db.execute('delete from swept')
+            db.execute('insert into swept values (%s)' % ','.join('?' * len(kept)), kept)
+        elif kept is not None:
+            db.execute('update swept set at = ?', (kept.at,))
         db.execute('commit')
     except sqlite3.OperationalError:
         if db.in_transaction:
             db.execute('rollback')
 
 
-def _worth(seen):
-    """Yield (key, value) of what is kept of a look."""
-    if seen.kept is not None:
-        swept = dict(seen.kept, latest=[[number, _again(seen, number, row)] for number, row in seen.kept['latest']])
-    else:
-        if not seen.same:
-            yield 'seen', _mark(seen.roots, seen.files, seen.problems)
-        swept = _swept(seen) if _count(seen) > PARTIAL else None
-    if swept is not None:
-        import json
-        yield 'swept', json.dumps(swept)
-
-
-def _count(seen):
-    return sum(len(rows) for rows in seen.files.values())
-
-
-def _stored(db, key):
-    row = db.execute('select value from meta where key = ?', (key,)).fetchone()
+def _seen(db):
+    row = db.execute("select value from meta where key = 'seen'").fetchone()
     return row and row[0]
+
+
+def _kept(db):
+    """-> the Kept of the index, None where there is none, or a damaged one."""
+    row = db.execute('select * from swept').fetchone()
+    return Kept(*row) if row is not None and [type(value) for value in row] == _KEPT else None
 
 
 def _mark(roots, files, problems):
     # Version 2 of the format depends on nothing but the values. It is compared and never read.
-    return marshal.dumps([_named(roots), sorted(files.items()), problems], 2)
-
-
-def _named(roots):
-    return [[adapter.NAME, root] for adapter, root in roots]
+    return marshal.dumps([[[adapter.NAME, root] for adapter, root in roots], sorted(files.items()), problems], 2)
 
 
 def _configured(adapters, environ):
     return [(adapter, root) for adapter in adapters for root in adapter.roots(environ)]
 
 
-def _partial(kept, roots, now, alive):
-    """-> Look at folders and the files that changed last, None where that cannot tell what has changed."""
-    import json
-    kept = json.loads(kept)
-    if not 0 <= time.time() - kept['at'] < _LASTS or kept['roots'] != _named(roots):
+def _short(kept, roots, now, alive):
+    """-> Look at places and files that are kept, at whole roots where these do not tell; None where that cannot tell what has
+    changed."""
+    folders = kept.folders
+    try:
+        told, known, watched = _parted(kept.told), _parted(kept.problems), _parted(kept.paths)
+        stats = memoryview(kept.stats).cast('q').tolist()
+    except (TypeError, ValueError):
+        # Damaged: a whole look keeps another.
         return None
-    for path, mtime in kept['folders']:
+    if not 0 <= folders <= len(watched) or len(stats) != 2 * len(watched) - folders:
+        return None
+    for path, mtime in zip(watched[:folders], stats):
         if _mtime(path) != mtime:
             return None
         alive()
-    for number, rows in kept['listed']:
-        adapter, root = roots[number]
-        problems = []
-        # A folder that could not be listed may be open by now, and its time does not tell.
-        if [list(row) for row in adapter.scan(root, problems)] != rows or [one for one in _under(root, kept['problems']) if tuple(one) not in problems]:
-            return None
-    files = {}
-    for number, row in kept['latest']:
-        stat = _stat(row[0])
-        if stat is None:
-            return None
-        alive()
-        if stat.st_size != row[1] or stat.st_mtime_ns != row[2]:
-            files.setdefault(number, []).append((row[0], stat.st_size, stat.st_mtime_ns) + tuple(row[3:]))
-    return Look(roots, files, [tuple(one) for one in kept['problems']], not files, kept, now, kept['at'])
+    files, problems = {}, []
+    for number, (adapter, root) in enumerate(roots):
+        if str(number) not in told:
+            files[number] = []
+            for row in adapter.scan(root, problems):
+                files[number].append(row)
+                alive()
+    if _mark(roots, files, problems) != kept.mark:
+        return None
+    changed = []
+    try:
+        for place, (path, size, mtime) in enumerate(zip(watched[folders:], stats[folders::2], stats[folders + 1::2])):
+            stat = os.stat(path)
+            if stat.st_mtime_ns != mtime or stat.st_size != size:
+                changed.append((place, path, stat.st_size, stat.st_mtime_ns))
+            alive()
+    except OSError:
+        # Gone.
+        return None
+    problems += zip(known[::2], known[1::2])
+    try:
+        files = _changes(kept, changed)
+    except ValueError:
+        # Damaged, as above.
+        return None
+    return Look(roots, files, problems, not changed, _renewed(kept, stats, changed), now, kept.at, {})
 
 
-def _swept(seen):
-    """-> what partial looks are held against: roots, problems, folders [[path, mtime_ns or None]], listed [[number of a root, its
-    rows]] of roots that only their adapters can look at, and latest [[number of a root, row]]."""
-    listed, folders, latest = [], set(path for path, _ in seen.problems), []
-    for number, (adapter, root) in enumerate(seen.roots):
-        rows = sorted(seen.files[number], key=lambda row: -row[2])
-        if not adapter.GROWS or any(os.path.exists(path) for path, _ in _under(root, seen.problems)) or not _plain(rows[:_LATEST]):
-            listed.append([number, seen.files[number]])
-            continue
-        folders.add(root)
-        above = set()
-        latest += [[number, row] for row in rows[:_LATEST]]
-        for row in rows:
-            folder = os.path.dirname(row[0])
-            if row[3] == 'main':
-                above.add(os.path.dirname(folder))
-            while folder not in folders and folder.startswith(root):
-                folders.add(folder)
-                folder = os.path.dirname(folder)
-        # Their neighbours may be empty, and not stay it.
-        for folder in above & folders:
-            folders.update(_folders_in(folder))
-    latest.sort(key=lambda one: -one[1][2])
+def _changes(kept, changed):
+    """-> {number of a root: rows as scan() would yield them} of [(place, path, size, mtime_ns)]; ValueError for damaged ones."""
+    files, rows = {}, _parted(kept.rows) if changed else ()
+    for place, path, size, mtime in changed:
+        number, role, chain, session, folder = rows[5 * place:5 * place + 5]
+        files.setdefault(int(number), []).append((path, size, mtime, role, chain, session[1:] if session else None, folder))
+    return files
+
+
+def _renewed(kept, stats, changed):
+    """-> a Kept with other sizes and times of some files."""
+    if not changed:
+        return kept
+    for place, _, size, mtime in changed:
+        stats[kept.folders + 2 * place:kept.folders + 2 * place + 2] = size, mtime
+    return kept._replace(stats=_numbers(stats))
+
+
+def _worth(seen):
+    """-> Kept of a whole look, None where no root can be told by places and stat."""
+    # A folder that could not be listed may be open by now, and its time does not tell.
+    told = [number for number in seen.files if seen.places[number] and not any(
+        os.path.exists(path) for path, _ in seen.problems if paths.same_or_below(path, seen.roots[number][1]))]
+    if not told:
+        return None
+    files = [(number, row) for number in told for row in seen.files[number]]
+    complete = len(files) <= PARTIAL
+    if not complete:
+        files = sorted(files, key=lambda one: -one[1][2])[:_LATEST]
+    folders = sorted(set(path for number in told for path in seen.places[number]))
     # What has changed since the look began may have come after it: that must not count as seen.
     late = (seen.at - _TICK) * 1e9
-    return {'at': seen.at, 'roots': _named(seen.roots), 'problems': seen.problems, 'listed': listed, 'latest': latest[:_LATEST],
-            'folders': [[path, 0 if mtime is not None and mtime > late else mtime]
-                        for path, mtime in ((path, _mtime(path)) for path in sorted(folders))]}
+    times = [_UNSURE if mtime > late else mtime for mtime in (_mtime(path) for path in folders)]
+    others = dict((number, rows) for number, rows in seen.files.items() if number not in told)
+    problems = [one for one in seen.problems if any(paths.same_or_below(one[0], seen.roots[number][1]) for number in told)]
+    return Kept(seen.at, int(complete), _mark(seen.roots, others, [one for one in seen.problems if one not in problems]),
+                _joined(str(number) for number in told), _joined(text for one in problems for text in one),
+                len(folders), _joined(folders + [row[0] for _, row in files]),
+                _numbers(times + [number for _, row in files for number in row[1:3]]),
+                _joined(text for number, row in files for text in (
+                    str(number), row[3], row[4], '' if row[5] is None else '=' + row[5], row[6])))
 
 
-def _under(root, problems):
-    return [one for one in problems if one[0].startswith(root)]
+def _joined(texts):
+    return '\0'.join(texts).encode('utf-8', 'surrogatepass')
 
 
-def _folders_in(path):
-    try:
-        with os.scandir(path) as entries:
-            return [entry.path for entry in entries if entry.is_dir()]
-    except OSError:
-        # Gone since: its parent's time tells.
-        return []
+def _parted(raw):
+    """-> list of the texts that _joined() joined; ValueError for damaged ones."""
+    return raw.decode('utf-8', 'surrogatepass').split('\0') if raw else []
 
 
-def _plain(rows):
-    """True where size and time of these rows are their files' own (one or another may have changed just now)."""
-    stats = [(_stat(row[0]), row) for row in rows]
-    return 2 * sum(stat is not None and (stat.st_size, stat.st_mtime_ns) == (row[1], row[2]) for stat, row in stats) >= len(rows)
-
-
-def _again(seen, number, row):
-    """-> a row as a partial look saw it."""
-    for now in seen.files.get(number, ()):
-        if now[0] == row[0]:
-            return now
-    return row
-
-
-def _stat(path):
-    try:
-        return os.stat(path)
-    except OSError:
-        # Gone: its folder changed, which tells more.
-        return None
+def _numbers(numbers):
+    from array import array
+    return array('q', numbers).tobytes()
 
 
 def _mtime(path):
-    stat = _stat(path)
-    return stat and stat.st_mtime_ns
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return _MISSING
 
 
 def prices_changed(db, folder):
