@@ -37,6 +37,7 @@ _NO_KEYS = (b'pub', b'primary', b'foreign', b'cache', b'sort', b'partition', b'h
 _ENDINGS = frozenset(b'prod production dev test staging live value b base plain old new v'.split())
 _NAME_CHARS = b'abcdefghijklmnopqrstuvwxyz0123456789_-.'
 _SIGNS = (b'=', b':', b'>', b'!')
+_LINE_ENDS = (b'', b'\n', b'\r', b'\v', b'\f')
 _HUMPS = Pattern(br'[A-Z]+(?![a-z])|[A-Z]?[a-z]+')
 _names = {}
 
@@ -89,14 +90,19 @@ def find_named(raw, low, found, needles):
         at = low.find(needle)
         while at >= 0:
             end = at + len(needle)
-            # Most of these words stand in prose, with no sign behind their name.
-            sign = low[end:end + 48].lstrip(_NAME_CHARS).lstrip(b'\\"\'`] \t')[:1]
-            m = _ASSIGN.match(low, end) if sign in _SIGNS else None
+            # Most of these words stand in prose, with no sign behind their name, or one that ends a line.
+            after = low[end:end + 64].lstrip(_NAME_CHARS).lstrip(b'\\"\'`] \t')
+            m = _ASSIGN.match(low, end) if after[:1] in _SIGNS and _goes_on(after) else None
             if not m and options and low.rfind(b'--', max(0, at - 32), at) >= 0:
                 m = _OPTION.match(low, end)
             if m:
                 end = _judge(raw, low, at, m, found)
             at = low.find(needle, end)
+
+
+def _goes_on(after):
+    """True where something stands behind a sign on its line."""
+    return after[1:].lstrip(b' \t')[:1] not in _LINE_ENDS
 
 
 def _judge(raw, low, at, m, found):
@@ -258,7 +264,21 @@ def find_urls(raw, low, found, needles):
 _HEADER = Pattern(br'''auth(?:orization)?["'\\\]]{0,5}[ \t]{0,3}[:=,][ \t]{0,3}(?:[bfru](?=["'`]))?["'`\\]{0,5}'''
                   br'''((?:bearer|basic|token|digest|apikey|api-key|key|bot)[ \t:]{1,3})?'''
                   br'''([^\s"'`\\,;<>]{4,8000})''')
+_BEARER_CHARS = b'abcdefghijklmnopqrstuvwxyz0123456789._~+/=-'
 _BEARER = Pattern(br'bearer[ \t]{1,3}([a-z0-9._~+/=-]{8,8000})')
+
+
+def _may_be_header(low, at):
+    """False where what stands behind 'auth' is no sign with something behind it."""
+    after = low[at + 4:at + 40]
+    after = (after[9:] if after.startswith(b'orization') else after).lstrip(b'"\'\\] \t')
+    return after[:1] in (b':', b'=', b',') and _goes_on(after)
+
+
+def _may_be_bearer(low, at):
+    """False where what stands behind 'bearer' is no word, or a short one."""
+    word = low[at + 7:at + 17].lstrip(b' \t')[:8]
+    return len(word) == 8 and not word.strip(_BEARER_CHARS)
 
 
 def find_headers(raw, low, found, needles):
@@ -266,8 +286,8 @@ def find_headers(raw, low, found, needles):
     for pattern, needle in ((_HEADER, b'auth'), (_BEARER, b'bearer ')):
         at = low.find(needle) if needle in needles else -1
         while at >= 0:
-            # 'author' and 'authority' are no header.
-            m = pattern.match(low, at) if pattern is _BEARER or low[at + 4:at + 5] in b'o"\'\\] \t:=,' else None
+            # 'author', 'oauth flow' and 'bearer of' are no header.
+            m = pattern.match(low, at) if (_may_be_bearer if pattern is _BEARER else _may_be_header)(low, at) else None
             at = low.find(needle, m.end() if m else at + 4)
             if not m:
                 continue
@@ -335,7 +355,8 @@ def find_asian(text, raw, found):
     for name in ASIAN:
         at = text.find(name)
         while at >= 0:
-            m = value.match(text, at + len(name))
+            behind = text[at + len(name):at + len(name) + 4].lstrip(' \t')[:1]
+            m = value.match(text, at + len(name)) if behind and behind in '\u662f\u4e3a\u70ba\u306f:=\uff1a\uff1d' else None
             at = text.find(name, at + 1)
             if m:
                 given = raw[m.start(1):m.end(1)].rstrip(b'"\'`.,;:)]}')
