@@ -472,6 +472,27 @@ def test_copies_are_one_hit_that_names_them(home):
     assert len(home.search('delta')['hits']) == 1
 
 
+def extend(home, name, row):
+    """Add a row to the transcript of a session."""
+    with open(os.path.join(str(home.folder), '.claude', 'projects', '-home-dev-app', home.sid(name) + '.jsonl'), 'a', encoding='utf-8') as out:
+        out.write(json.dumps(row) + '\n')
+
+
+def test_titles_of_forks_are_no_copies(home):
+    """What has no id of its own is the same as another only where it says the same."""
+    first, fork = forked(home)
+    for name, title in (('first', 'Refactor the login'), ('fork', 'Refactor the payment')):
+        sid = home.sid(name)
+        extend(home, name, {'type': 'custom-title', 'customTitle': title, 'sessionId': sid})
+    got = home.search('refactor')
+    assert got['total_sessions'] == 2 and sorted(h['title'] for h in got['hits']) == ['Refactor the login', 'Refactor the payment']
+    assert [h['copies'] for h in got['hits']] == [[], []]
+    # A title that was copied with its session is one hit.
+    extend(home, 'first', {'type': 'custom-title', 'customTitle': 'Overhaul', 'sessionId': first})
+    extend(home, 'fork', {'type': 'custom-title', 'customTitle': 'Overhaul', 'sessionId': fork})
+    assert [h['copies'] for h in home.search('overhaul')['hits']] == [[fork]]
+
+
 def test_the_asking_session_is_hidden_behind_its_last_compaction(home):
     me = home.sid('me')
     home.say('me', 'alpha long before', small.row('system', 50, 2, sid=me, subtype='compact_boundary', content='Conversation compacted',

@@ -78,7 +78,7 @@ class ShardWriter(object):
         self.next += 1
         _, _, time, _, _, ident, message, _, _, line, offset, length, part = event
         self._docs.append((number, file, line, offset, length, part, kind, time,
-                           crc32((message or '' if kind == schema.HISTORY_DOC else ident or '').encode('utf-8', 'replace'))))
+                           crc32((message or '' if kind == schema.HISTORY_DOC else ident or text).encode('utf-8', 'replace'))))
         (self._prose if kind < schema.TOOL_KINDS else self._tools).append((number, fold_by_runs(text)))
         self._chars += len(text)
         if self._chars > _FLUSH_CHARS:

@@ -2,7 +2,7 @@
 from . import ranking, schema
 from .placement import pieces_in
 from .search import WEIGHTS, Answer, in_order
-from .selection import PROSE, holds, rows_of
+from .selection import PROSE, holds
 
 # Documents among which the best for a question are chosen.
 _ENOUGH = 2000
@@ -42,7 +42,9 @@ def answer(searcher, query, tables, options):
     first = sorted(chosen, key=lambda d: (-ranks.get(d, 0.0) - shares.get(searcher.session(*d), 0.0), -question.score_unread(*d), d))
     read = sorted(days.union(first[:ranking.READ])) if options.limit else first
     searcher.load(read)
+    searcher.texts.load(row[0] for row in (searcher.doc(*doc) for doc in read) if row is not None)
     scores = dict((doc, question.score_text(searcher.text(*doc))) for doc in read)
+    around = [ranking.neighbours(db, [n for s, n in read if s == shard]) for shard, (_, db, _) in enumerate(searcher.shards)]
     rows = []
     for doc in read:
         shard, number = doc
@@ -50,8 +52,8 @@ def answer(searcher, query, tables, options):
         if row is None:
             continue
         own = scores[doc]
-        if row[5] < schema.TOOL_KINDS:
-            near, far = ranking.neighbours(searcher.shards[shard][1], row[0], number)
+        if number in around[shard]:
+            near, far = around[shard][number]
             own += ranking.NEXT * sum(_score_of(question, scores, shard, n) for n in near)
             own += ranking.AFTER_NEXT * sum(_score_of(question, scores, shard, n) for n in far)
         rows.append(_row(searcher, query, doc, row, own, question, shares, options))
@@ -74,13 +76,13 @@ def _shares(searcher, question, found, wanted, average):
         for (_, shard), ids in docs.items():
             for _, session, low, high in pieces_in(searcher.placement.spread(shard, ids), 'sessions', wanted):
                 counts[session][i] += high - low
-    sizes = dict(rows_of(searcher.db, 'select id, msg_count from sessions where readable = 1 and id in (%s)', wanted - {None}))
+    sizes = dict(schema.rows_of(searcher.db, 'select id, msg_count from sessions where readable = 1 and id in (%s)', wanted - {None}))
     return dict((session, ranking.SESSION * question.score_session(count, sizes.get(session) or 1, average)) for session, count in counts.items())
 
 
 def _row(searcher, query, doc, row, own, question, shares, options):
     """-> (order, score, shard, document, session, time) of a message by its own score."""
-    session = searcher.session_of(row[0])
+    session = searcher.session(*doc)
     if query.dates and ranking.on_a_day(row[6], query.dates):
         own += ranking.DAY * question.whole
     return (session in options.behind,), own * WEIGHTS.get(row[5], 0.3) + shares.get(session, 0.0), doc[0], doc[1], session, row[6] or 0

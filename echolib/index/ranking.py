@@ -16,6 +16,8 @@ DAY = 0.3
 NEXT, AFTER_NEXT, SESSION, PAIRS, FORM = 0.35, 0.15, 0.5, 0.2, 0.8
 # Candidates whose text is reread for an exact score.
 READ = 100
+# So many documents further on, calls and results among them, no message counts as next to another.
+_NEAR = 14
 
 
 class Question(object):
@@ -89,14 +91,25 @@ class Question(object):
         return score
 
 
-def neighbours(db, file, number):
-    """-> (ids one message away, ids two away) of a prose document in its file."""
-    ids = [row[0] for row in db.execute('select id from docs where id between ? and ? and file = ? and kind < ? order by id',
-                                        (number - 14, number + 14, file, schema.TOOL_KINDS))]
-    if number not in ids:
-        return (), ()
-    at = ids.index(number)
-    return ids[max(0, at - 1):at] + ids[at + 1:at + 2], ids[max(0, at - 2):max(0, at - 1)] + ids[at + 2:at + 3]
+def neighbours(db, numbers):
+    """-> {document: (ids one message away, ids two away)} of prose documents of a shard, in their files."""
+    spans, files, wanted, out = [], {}, set(numbers), {}
+    for number in sorted(numbers):
+        if spans and number - _NEAR <= spans[-1][1]:
+            spans[-1][1] = number + _NEAR
+        else:
+            spans.append([number - _NEAR, number + _NEAR])
+    # The kind in the statement itself: as a value SQLite would plan anew each time, for there is an index of some kinds.
+    ask = 'select id, file from docs where id between ? and ? and kind < %d' % schema.TOOL_KINDS
+    for span in spans:
+        for number, file in db.execute(ask, span):
+            files.setdefault(file, []).append(number)
+    for ids in files.values():
+        for at, number in enumerate(ids):
+            if number in wanted:
+                one, two = ids[max(0, at - 1):at] + ids[at + 1:at + 2], ids[max(0, at - 2):max(0, at - 1)] + ids[at + 2:at + 3]
+                out[number] = [n for n in one if abs(n - number) <= _NEAR], [n for n in two if abs(n - number) <= _NEAR]
+    return out
 
 
 def mean_length(db):

@@ -176,6 +176,14 @@ def open_index(path, read_only=False):
     return db
 
 
+def rows_of(db, ask, ids):
+    """Yield the rows of a statement that takes a list of ids, however many there are."""
+    ids = sorted(ids)
+    for at in range(0, len(ids), 500):
+        for row in db.execute(ask % ','.join('%d' % one for one in ids[at:at + 500])):
+            yield row
+
+
 class Stale(Exception):
     """The index was made by another version of this code and must be rebuilt."""
 

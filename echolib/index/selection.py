@@ -3,6 +3,8 @@
 Filters are part of the selection: a document that does not fit them is never a candidate.
 """
 from bisect import bisect_left
+from collections import Counter
+from itertools import compress
 
 from ..base.shapes import shape
 from . import matching, schema
@@ -34,14 +36,6 @@ def holds(ids, number):
     """True when a sorted list holds a number."""
     at = bisect_left(ids, number)
     return at < len(ids) and ids[at] == number
-
-
-def rows_of(db, ask, ids):
-    """Yield the rows of a statement that takes a list of ids, however many there are."""
-    ids = sorted(ids)
-    for at in range(0, len(ids), 500):
-        for row in db.execute(ask % ','.join('%d' % one for one in ids[at:at + 500])):
-            yield row
 
 
 class Selection(object):
@@ -160,6 +154,7 @@ class Selection(object):
                 some = [row for row in some if per.get(row[2], 0) < most or row[1] in self.rivals]
                 at = max(0, at - FEW)
                 self.load([(shard, n) for n, _, _ in some])
+                self.texts.load(file for _, file, _ in some)
                 for number, file, session in reversed(some):
                     if not budget or per.get(session, 0) >= most and file not in self.rivals:
                         continue
@@ -205,7 +200,7 @@ class Selection(object):
 
     def columns(self, shard, numbers, columns):
         """-> iterator of columns of those documents that are there."""
-        return rows_of(self.shards[shard][1], 'select %s from docs where id in (%%s)' % columns, numbers)
+        return schema.rows_of(self.shards[shard][1], 'select %s from docs where id in (%%s)' % columns, numbers)
 
     def file(self, shard, number):
         """-> row id of a document's file, None without one."""
@@ -226,25 +221,37 @@ class Selection(object):
         """
         if not self.rivals:
             return {}
-        suspects, same = {}, {}
+        suspects, same, out = {}, {}, {}
         for docs in found:
             for (_, shard), ids in docs.items():
                 mine = suspects.setdefault(shard, {})
                 for file, _, low, high in pieces_in(self.placement.spread(shard, ids), 'files', self.rivals):
                     few = high - low <= _FEW_IN_FILE
                     mine.update((number, file) for number in ids[low:high] if few or (shard, number) in chosen)
-        for shard, mine in suspects.items():
-            for number, ident, kind, part in self.columns(shard, mine, 'id, ident, kind, part'):
-                same.setdefault((ident, kind, part), {})[shard, number] = mine[number]
-        out, groups = {}, [group for group in same.values() if len(group) > 1]
+        for shard, numbers in self._alike(suspects):
+            for number, ident, kind, part in self.columns(shard, numbers, 'id, ident, kind, part'):
+                same.setdefault((ident, kind, part), {})[shard, number] = suspects[shard][number]
+        groups = [group for group in same.values() if len(group) > 1]
         files = set(file for group in groups for file in group.values())
-        ages = dict((row[0], age(*row[1:])) for row in rows_of(self.db, 'select id, flags, birth, last, path from files where id in (%s)', files))
+        ages = dict((row[0], age(*row[1:])) for row in schema.rows_of(self.db, 'select id, flags, birth, last, path from files where id in (%s)', files))
         for group in groups:
             oldest = min(group, key=lambda d: (ages[group[d]], d))
             for doc in group:
                 if doc != oldest:
                     out[doc] = oldest
         return out
+
+    def _alike(self, suspects):
+        """-> [(shard, [ids])] of those documents ({shard: ids}) whose identity another one of them has too."""
+        found, counts = [], Counter()
+        for shard, numbers in suspects.items():
+            # In one text, since a row each costs more; few are left.
+            for text, in self.columns(shard, numbers, "group_concat(id || ',' || ident)"):
+                values = (text or '').split(',')
+                found.append((shard, values[0::2], values[1::2]))
+                counts.update(values[1::2])
+        twice = set(ident for ident, n in counts.items() if n > 1)
+        return [(shard, list(map(int, compress(ids, map(twice.__contains__, idents))))) for shard, ids, idents in found]
 
     def _only_copies(self, found, copies, answering):
         """-> the sessions among `answering` that hold nothing but copies of what an older session holds."""

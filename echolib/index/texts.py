@@ -1,6 +1,7 @@
 """From a document of the index back to its text: the source is reread at its offset."""
 from ..adapters import Source, registry
 from ..base import paths
+from . import schema
 from .documents import document_text
 
 # Columns of a file that texts need.
@@ -23,12 +24,16 @@ class Texts(object):
         """-> (adapter, Source, session id number) of a file id."""
         found = self.files.get(number)
         if found is None:
-            row = self.db.execute('select %s from files where id = ?' % FILE_COLUMNS, (number,)).fetchone()
-            if row is None:
-                return None
-            source = Source(paths.restored(row[1]), row[2], row[3], row[4], 0, 0)
-            found = self.files[number] = (registry.get(self.agents[row[5]]), source, row[6])
+            self.load((number,))
+            found = self.files.get(number)
         return found
+
+    def load(self, numbers):
+        """Look up many files at once; those that are gone are left out."""
+        wanted = set(number for number in numbers if number not in self.files)
+        for row in schema.rows_of(self.db, 'select %s from files where id in (%%s)' % FILE_COLUMNS, wanted):
+            source = Source(paths.restored(row[1]), row[2], row[3], row[4], 0, 0)
+            self.files[row[0]] = (registry.get(self.agents[row[5]]), source, row[6])
 
     def event(self, file, offset, length, part):
         """-> the event of a document, None when the file no longer holds it."""
