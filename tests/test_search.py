@@ -491,6 +491,9 @@ def test_titles_of_forks_are_no_copies(home):
     extend(home, 'first', {'type': 'custom-title', 'customTitle': 'Overhaul', 'sessionId': first})
     extend(home, 'fork', {'type': 'custom-title', 'customTitle': 'Overhaul', 'sessionId': fork})
     assert [h['copies'] for h in home.search('overhaul')['hits']] == [[fork]]
+    # Of the titles a session had one is shown.
+    extend(home, 'first', {'type': 'custom-title', 'customTitle': 'Refactor the login again', 'sessionId': first})
+    assert sorted(h['session_id'] for h in home.search('refactor')['hits']) == sorted([first, fork])
 
 
 def test_the_asking_session_is_hidden_behind_its_last_compaction(home):

@@ -309,8 +309,8 @@ class Searcher(Selection):
             if options.per_session and per.get(session, 0) >= options.per_session:
                 continue
             row = self.doc(shard, number)
-            # A block of records may stand in a file twice.
-            same = (session, row[7], row[5], row[4]) if row is not None else None
+            # A block of records may stand in a file twice; of the titles a session had one is enough.
+            same = (session, 0 if row[5] == schema.TITLE else row[7], row[5], row[4]) if row is not None else None
             if same is None or same in shown:
                 continue
             shown.add(same)
