@@ -74,7 +74,8 @@ def snapshot(db):
         facts.append(tuple(row))
     files = sorted(db.execute('select path, size, offset, line, lines, parse_errors, unknown_records, damaged, profile from files').fetchall(),
                    key=repr)
-    return {'sessions': sessions, 'facts': sorted(facts, key=repr), 'files': files}
+    rivals = sorted(db.execute('select a.path, b.path from rivals join files a on a.id = rivals.file join files b on b.id = rivals.other').fetchall(), key=repr)
+    return {'sessions': sessions, 'facts': sorted(facts, key=repr), 'files': files, 'rivals': rivals}
 
 
 def totals(state):

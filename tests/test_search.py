@@ -491,6 +491,13 @@ def test_titles_of_forks_are_no_copies(home):
     extend(home, 'first', {'type': 'custom-title', 'customTitle': 'Overhaul', 'sessionId': first})
     extend(home, 'fork', {'type': 'custom-title', 'customTitle': 'Overhaul', 'sessionId': fork})
     assert [h['copies'] for h in home.search('overhaul')['hits']] == [[fork]]
+    # Where nothing else is shared, the same title is none.
+    other = [small.user('of another kind', 30, 200, sid=home.sid('other'))]
+    home.say('other', *other)
+    home.say('branch', *([dict(r, sessionId=home.sid('branch'), forkedFrom={'sessionId': home.sid('other'), 'messageUuid': r['uuid']})
+                          for r in other] + [small.user('goes on', 31, 300, sid=home.sid('branch'))]))
+    extend(home, 'branch', {'type': 'custom-title', 'customTitle': 'Overhaul', 'sessionId': home.sid('branch')})
+    assert sorted((home.name(h['session_id']), h['copies']) for h in home.search('overhaul')['hits']) == [('branch', []), ('first', [fork])]
     # Of the titles a session had one is shown.
     extend(home, 'first', {'type': 'custom-title', 'customTitle': 'Refactor the login again', 'sessionId': first})
     assert sorted(h['session_id'] for h in home.search('refactor')['hits']) == sorted([first, fork])

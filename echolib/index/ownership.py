@@ -178,6 +178,9 @@ class Ledger(object):
             if row[1]:
                 self._own(file, fact, -1)
         self.db.execute('delete from facts where file = ?', (file,))
+        # Whom it still shares facts with shows when its new ones are settled.
+        self.db.execute('delete from rivals where other = ? and file in (select other from rivals where file = ?)', (file, file))
+        self.db.execute('delete from rivals where file = ?', (file,))
         for session, in self.db.execute('select f.session from summaries s join files f on f.id = s.target where s.file = ?', (file,)).fetchall():
             # It loses a title.
             self._tally(session)
@@ -197,7 +200,6 @@ class Ledger(object):
         self._drop_facts(file)
         self._drop_segments(file)
         self.recheck.discard(file)
-        self.db.execute('delete from rivals where file = ? or other = ?', (file, file))
         self.db.execute('delete from files where id = ?', (file,))
         # The next file may get its number.
         del self.sessions_of[file]

@@ -231,14 +231,19 @@ class Selection(object):
         for shard, numbers in self._alike(suspects):
             for number, ident, kind, part in self.columns(shard, numbers, 'id, ident, kind, part'):
                 same.setdefault((ident, kind, part), {})[shard, number] = suspects[shard][number]
-        groups = [group for group in same.values() if len(group) > 1]
-        files = set(file for group in groups for file in group.values())
+        same = dict((what, group) for what, group in same.items() if len(group) > 1)
+        files = set(file for group in same.values() for file in group.values())
         ages = dict((row[0], age(*row[1:])) for row in schema.rows_of(self.db, 'select id, flags, birth, last, path from files where id in (%s)', files))
-        for group in groups:
-            oldest = min(group, key=lambda d: (ages[group[d]], d))
-            for doc in group:
-                if doc != oldest:
-                    out[doc] = oldest
+        titles = set(file for what, group in same.items() if what[1] == schema.TITLE for file in group.values())
+        shared = set(schema.rows_of(self.db, 'select file, other from rivals where file in (%s)', titles))
+        for (_, kind, _), group in same.items():
+            order = sorted(group, key=lambda d: (ages[group[d]], d))
+            for place, doc in enumerate(order[1:], 1):
+                # A title has no id: the same words are a copy only where the files share messages.
+                older = order[:1] if kind != schema.TITLE else [
+                    one for one in order[:place] if group[one] == group[doc] or (group[one], group[doc]) in shared]
+                if older:
+                    out[doc] = older[0]
         return out
 
     def _alike(self, suspects):
