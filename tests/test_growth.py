@@ -6,6 +6,7 @@ import random
 import pytest
 
 import make
+import small
 from echolib.index import access, build, rollup
 from echolib.index.catalog import Catalog
 from helpers import shared
@@ -310,3 +311,25 @@ def test_a_transcript_that_went_on_in_another_place_is_one_session(home):
         sums = totals(grown)
         assert (sums['user_prompts'], sums['api_calls']) == (longest // 2 + 1, longest // 2)
         assert grown == rebuilt(home)
+
+
+@pytest.mark.parametrize('order', ['parent fork', 'fork parent', 'parent fork later', 'fork parent later'])
+def test_a_session_that_goes_on_after_its_fork_keeps_what_it_said(home, order):
+    """2.1.332 copies rows as they are, but for the prompts' id: one new one, that of the fork's first own prompt."""
+    parent, fork = ('%d1111111-0000-4000-8000-000000000000' % n for n in (1, 2))
+
+    def turn(number, sid, prompt_id):
+        return [dict(small.user('prompt %d' % number, 2 * number, 10 * number, sid=sid), promptId=prompt_id),
+                small.answer([small.text('answer %d' % number)], 2 * number + 1, 10 * number + 1, 'msg_%d' % number, sid=sid)]
+    rows = {'parent': sum((turn(number, parent, 'own-%d' % number) for number in (1, 2)), []),
+            'fork': sum((turn(number, fork, 'new') for number in (1, 2, 3)), [])}
+    rows['later'] = rows['parent'] + turn(4, parent, 'own-4')
+    for part in order.split():
+        if part == 'parent' and not order.endswith('later'):
+            part = 'later'
+        sid = fork if part == 'fork' else parent
+        home.write(b''.join(make.line(row) for row in rows[part]), '-p', sid + '.jsonl')
+        home.build()
+    grown = home.state()
+    assert dict((sid, session['tally']['user_prompts']) for sid, session in grown['sessions'].items()) == {parent: 3, fork: 1}
+    assert grown == rebuilt(home)

@@ -235,12 +235,17 @@ class Parser(object):
             if value is not None and value != state.get(label) and type(value) is str and value:
                 state[label] = value
                 out.append(self._event(META, label, time, None, None, value, None, line, offset, length, -1))
-        if not self.in_agent and 'foreign' not in state:
+        if not self.in_agent:
             session = data.get('sessionId')
             if type(session) is str and session and session != self.session or 'forkedFrom' in data:
                 # A fork's copied rows may keep the id of the session they come from (2.0.77 to 2.1.50) or name it.
-                state['foreign'] = 1
-                out.append(self._event(META, 'foreign', time, None, None, _word(session), None, line, offset, length, -1))
+                self._copied(data, time, line, offset, length, out)
+
+    def _copied(self, data, time, line, offset, length, out):
+        """Say, once, that the file holds rows of another session."""
+        if 'foreign' not in self.state:
+            self.state['foreign'] = 1
+            out.append(self._event(META, 'foreign', time, None, None, _word(data.get('sessionId')), None, line, offset, length, -1))
 
     def _chain_of(self, data):
         """Rows of a subagent may lie in the main file (1.0.60 to 2.0.22): their chain is not the main one."""
@@ -351,6 +356,14 @@ class Parser(object):
         if kind == PROMPT:
             self._open_turn()
             turn = self.turn
+            if not self.in_agent and not chain:
+                given, size = [_word(data.get('promptId')), uuid], len(out)
+                before = self.state.get('prompt')
+                if given[0] and before and before[0] == given[0] and before != given:
+                    # A fork gives the prompts it copies one new id, that of its first own one too (2.1.332).
+                    self._copied(data, time, line, offset, length, out)
+                    base += len(out) - size
+                self.state['prompt'] = given
             mode = data.get('permissionMode')
             if type(mode) is str and mode != self.state.get('mode'):
                 # Rows name the mode since 2.1.15.

@@ -39,7 +39,7 @@ AGENTS = (
     _agent('amp', 1, ('.local/share/amp',), ('AMP_DATA_DIR', 'XDG_DATA_HOME')),
     _agent('dsh', 1, ('.dsh',), ('DSH_HOME',)),
     _agent('hermes', 1, ('.hermes',), ('HERMES_HOME',)),
-    _agent('claude', 3, ('.claude', '.config/claude'), ('CLAUDE_CONFIG_DIR', 'XDG_CONFIG_HOME')),
+    _agent('claude', 4, ('.claude', '.config/claude'), ('CLAUDE_CONFIG_DIR', 'XDG_CONFIG_HOME')),
     _agent('grok', 2, ('.grok',), ('GROK_HOME',)),
     _agent('kimi', 2, ('.kimi', '.kimi-code', '.kimix', '.config/kimi-desktop', '.local/share/kimi-desktop',
                        'Library/Application Support/kimi-desktop', 'AppData/Roaming/kimi-desktop'),
