@@ -203,7 +203,7 @@ def asked(dice, world):
     return argv, (terms, without, kinds, since, until, place)
 
 
-@pytest.mark.parametrize('seed', range(12))
+@pytest.mark.parametrize('seed', range(24))
 def test_search_answers_as_the_model_does(tmp_path, seed):
     dice = random.Random(seed)
     world = World(str(tmp_path), dice)
