@@ -310,7 +310,7 @@ class Lookback(object):
                 # The words may stand in the answer.
                 docs += self._matching('', {schema.CALL_DOC}, _ANSWERS if limit else 5000, name)
         docs = sorted(asked.union(docs), key=lambda d: (-(self.searcher.doc(*d)[6] or 0), d))
-        for shard, number in docs:
+        for shard, number in self._originals(docs):
             row, event = self._event(shard, number)
             if event is None or event.kind != 'tool_call' or event.label.lower() not in _QUESTIONS or event.id in seen:
                 continue
