@@ -132,7 +132,8 @@ class World(object):
         def fits(message):
             return (message.kind in kinds and not without & set(message.words)
                     and (since is None or message.time is not None and message.time >= since)
-                    and (until is None or message.time is not None and message.time < until))
+                    # An end includes the second it names.
+                    and (until is None or message.time is not None and message.time <= until))
         found, holding = [], [set() for _ in terms]
         for one in self.sessions:
             if place in (None, one.place):
