@@ -740,3 +740,15 @@ def test_commands(tmp_path):
         got = call_script('sd-recall', *command, home=home)
         assert got.rc == 0 and 'Traceback' not in got.err, got
     assert 'grok -r %s' % OLD in call_script('sd-recall', 'resume', OLD, home=home).out
+
+
+@pytest.mark.parametrize('told', [None, ['a'], {'a': 1}, 7])
+def test_a_card_whose_ids_are_no_text_goes_by_its_name(tmp_path, told):
+    """A session's bill holds what its subagents spent: they are looked up by these ids."""
+    folder = tmp_path / 'subagents' / 'task-1'
+    folder.mkdir(parents=True)
+    (folder / 'meta.json').write_text(json.dumps({'subagent_id': told, 'child_session_id': told, 'started_at': '2026-03-02T10:00:00Z',
+                                                  'completed_at': '2026-03-02T10:00:05Z'}), encoding='utf-8')
+    assert [(card['subagent_id'], card['child_session_id']) for card in grok_side.cards(str(tmp_path))] == [('task-1', 'task-1')]
+    children = grok_ledger.Children(str(tmp_path), {})
+    assert children.on_bill('p', 1772445610000) == [('task-1', {})]

@@ -201,7 +201,7 @@ class Children(object):
         """-> list of (prompt id, ms, legs) of a subagent's own bills, its subagents included."""
         if session not in self.rows:
             from .grok_side import find
-            where = find(os.path.dirname(self.folder), session) if type(session) is str else ''
+            where = find(os.path.dirname(self.folder), session)
             self.rows[session] = bills_of(where) if where else []
         return self.rows[session]
 

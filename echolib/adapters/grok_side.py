@@ -93,7 +93,7 @@ class Card(object):
 
 
 def cards(folder):
-    """-> the cards (dicts of meta.json) of a session's subagents, by name."""
+    """-> the cards (dicts of meta.json) of a session's subagents, by name; their ids are texts, the name where they tell none."""
     path = os.path.join(folder, 'subagents')
     try:
         names = sorted(os.listdir(path))
@@ -103,8 +103,9 @@ def cards(folder):
     found = []
     for name in names:
         card = load(os.path.join(path, name, 'meta.json'))
-        card.setdefault('subagent_id', name)
-        card.setdefault('child_session_id', name)
+        for field in ('subagent_id', 'child_session_id'):
+            if type(card.get(field)) is not str:
+                card[field] = name
         found.append(card)
     return found
 
