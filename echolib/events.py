@@ -90,3 +90,12 @@ def is_lower_bound(output, final, visible):
     (medians 0.7 to 3.9).
     """
     return not final and (output <= 8 or visible > 8 * output)
+
+
+def counter(value):
+    """-> a token counter as Usage holds it: a whole number of at least 0 that doubles hold too; 0 for anything else."""
+    if type(value) is int:
+        return value if 0 <= value < 1 << 53 else 0
+    if type(value) is float and 0 <= value < 1 << 53:
+        return int(value)
+    return 0

@@ -333,3 +333,20 @@ def test_a_session_that_goes_on_after_its_fork_keeps_what_it_said(home, order):
     grown = home.state()
     assert dict((sid, session['tally']['user_prompts']) for sid, session in grown['sessions'].items()) == {parent: 3, fork: 1}
     assert grown == rebuilt(home)
+
+
+@pytest.mark.parametrize('field, value', [('status', 1 << 70), ('input', -1 << 80), ('extra', 'half \ud800')])
+def test_what_no_column_holds_keeps_no_build_from_its_end(home, monkeypatch, field, value):
+    """An adapter that let a number of 71 bits through stopped every command."""
+    from echolib import analysis
+    add = analysis.FileAnalysis.add
+
+    def odd(self, event):
+        add(self, event)
+        for key, fact in list(self.facts.items()):
+            if fact.kind == analysis.COMPACT:
+                self.facts[key] = fact._replace(**{field: value})
+    monkeypatch.setattr(analysis.FileAnalysis, 'add', odd)
+    home.write(b''.join(make.line(row) for row in (user('before', 1, 1), make.Session().compaction())), '-p', make.ID + '.jsonl')
+    assert home.build().errors == []
+    assert [session['tally'].get('compactions') for session in home.state()['sessions'].values()] == [1]

@@ -3,6 +3,7 @@ import copy
 import json
 import os
 import random
+import re
 import shutil
 
 import pytest
@@ -652,3 +653,19 @@ def test_what_lies_beside_a_transcript_comes_and_goes(home, name):
     os.unlink(path)
     home.build()
     assert home.state()['sessions'] == without['sessions'] == rebuilt(home)['sessions']
+
+
+def test_a_context_of_no_real_size_is_unknown(home):
+    """Numbers are whatever the file says; a column of ours holds 63 bits."""
+    lay(home)
+    for where, _, names in os.walk(home.folder):
+        for name in names:
+            if name == 'wire.jsonl':
+                path = os.path.join(where, name)
+                with open(path, encoding='utf-8') as handle:
+                    text = handle.read()
+                with open(path, 'w', encoding='utf-8') as handle:
+                    handle.write(re.sub('"tokensBefore": ?[0-9]+', '"tokensBefore": %d' % (1 << 70), text))
+    result = home.build()
+    assert result.errors == [] and result.indexed
+    assert any(session['tally'].get('compactions') for session in home.state()['sessions'].values())

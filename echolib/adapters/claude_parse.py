@@ -8,7 +8,7 @@ from ..base.fold import is_ascii
 from ..base.patterns import Pattern
 from ..events import (
     ATTACHMENT, COLLATERAL, COMPACTION, DECLINED, ERROR, INJECTED, INTERRUPTION, META, OK, PROMPT, QUEUED, RECAP,
-    REPLY, THINKING, TOOL_CALL, TOOL_RESULT, TYPED, UNKNOWN, USAGE, Compaction, Event, ToolResult, Usage)
+    REPLY, THINKING, TOOL_CALL, TOOL_RESULT, TYPED, UNKNOWN, USAGE, Compaction, Event, ToolResult, Usage, counter)
 from .claude_user import block_text, classify_queued, classify_user
 
 SYNTHETIC = '<synthetic>'
@@ -68,15 +68,6 @@ def is_noise_line(line):
             and line.find(b'{"parentUuid":', 1) < 0 and line.find(b'}{"') < 0)
 
 
-def _count(value):
-    """A token counter: a whole number of at least 0, anything else is 0."""
-    if type(value) is int:
-        return value if 0 <= value < 1 << 53 else 0
-    if type(value) is float and 0 <= value < 1 << 53:
-        return int(value)
-    return 0
-
-
 def _word(value):
     return value if type(value) is str else ''
 
@@ -95,23 +86,23 @@ def parse_usage(message, visible):
     get = usage.get
     written = get('cache_creation_input_tokens')
     if type(written) is not int or not 0 <= written < 1 << 53:
-        written = _count(written)
+        written = counter(written)
     split = get('cache_creation')
     hour = 0
     if type(split) is dict:
-        hour = _count(split.get('ephemeral_1h_input_tokens'))
-        short = _count(split.get('ephemeral_5m_input_tokens'))
+        hour = counter(split.get('ephemeral_1h_input_tokens'))
+        short = counter(split.get('ephemeral_5m_input_tokens'))
         if hour + short > written:
             written = hour + short
     details = get('output_tokens_details')
     server = get('server_tool_use')
     searches = fetches = 0
     if server is not None and type(server) is dict:
-        searches = _count(server.get('web_search_requests'))
-        fetches = _count(server.get('web_fetch_requests'))
-    return _usage((model, _count(get('input_tokens')), _count(get('output_tokens')), _count(get('cache_read_input_tokens')),
+        searches = counter(server.get('web_search_requests'))
+        fetches = counter(server.get('web_fetch_requests'))
+    return _usage((model, counter(get('input_tokens')), counter(get('output_tokens')), counter(get('cache_read_input_tokens')),
                    written - hour, hour, 1 if stop else 0, visible, _word(get('speed')), _word(get('inference_geo')),
-                   _word(get('service_tier')), searches, fetches, stop, _count(details.get('thinking_tokens')) if type(details) is dict else 0))
+                   _word(get('service_tier')), searches, fetches, stop, counter(details.get('thinking_tokens')) if type(details) is dict else 0))
 
 
 def result_text(content, depth=0):
@@ -442,7 +433,7 @@ class Parser(object):
         if subtype == 'compact_boundary':
             meta = data.get('compactMetadata')
             meta = meta if type(meta) is dict else {}
-            what = Compaction(_word(meta.get('trigger')), _count(meta.get('preTokens')) or None)
+            what = Compaction(_word(meta.get('trigger')), counter(meta.get('preTokens')) or None)
             return [self._event(COMPACTION, what.trigger, time, uuid, None, content, what, line, offset, length, 0, chain)]
         if subtype == 'api_error':
             return [self._event(META, 'retry', time, uuid, None, '', None, line, offset, length, 0, chain)]

@@ -7,21 +7,12 @@ at times: its `last` counts, and only when the total moved.
 Responses have no id that all builds write, so they are numbered within their turn: a fork that repeats a turn gives
 its responses the same names, and none of them counts twice.
 """
-from ..events import Usage
+from ..events import Usage, counter as count
 
 _FIELDS = ('input_tokens', 'cached_input_tokens', 'output_tokens', 'reasoning_output_tokens', 'total_tokens',
            'cache_write_input_tokens')
 # The part of a usage event among those of its line: behind everything that has text.
 USAGE_PART = 90
-
-
-def count(value):
-    """A token counter: a whole number of at least 0, anything else is 0."""
-    if type(value) is int:
-        return value if 0 <= value < 1 << 53 else 0
-    if type(value) is float and 0 <= value < 1 << 53:
-        return int(value)
-    return 0
 
 
 def fields(usage):

@@ -7,6 +7,7 @@ it was open (their own files have the same calls); subagents that go on in the b
 import os
 
 from ..base.clock import parse_time
+from ..events import counter as count
 from .grok_text import time_of, unwrap
 
 # Figures of one model on a bill, in this order. input is the whole prompt side, cached and created are parts of it, reasoning is
@@ -21,15 +22,6 @@ _MOST_CALLS = 20000
 _KEPT = 8
 # The clocks of a session and its subagent are one, but their rows are written by two tasks (ms).
 _SLACK = 2000
-
-
-def count(value):
-    """A counter: a whole number of at least 0, anything else is 0."""
-    if type(value) is int:
-        return value if 0 <= value < 1 << 53 else 0
-    if type(value) is float and 0 <= value < 1 << 53:
-        return int(value)
-    return 0
 
 
 def _figures(usage):

@@ -12,7 +12,7 @@ from ..events import (
     ATTACHMENT, COLLATERAL, COMPACTION, DECLINED, ERROR, INJECTED, INTERRUPTION, META, OK, PROMPT, RECAP, REPLY, THINKING,
     TOOL_CALL, TOOL_RESULT, UNKNOWN, USAGE, Compaction, Event, ToolResult, Usage)
 from ..records import read_records
-from .grok_ledger import Bills, Children, add, legs
+from .grok_ledger import Bills, Children, add, count, legs
 from .grok_side import Card, recap
 from .grok_text import block_text, classify, failed, inside, origin_of, result_text, strings, time_of, unwrap, word
 from .repeats import Repeats
@@ -216,10 +216,10 @@ class Parser(object):
             row.add(INJECTED, RECAP, text, 'recap:%s' % ident)
 
     def _compacted(self, row, update):
-        before = update.get('tokens_before')
+        before = count(update.get('tokens_before'))
         ident = self.state.pop('checkpoint', None) or row.ident('compacted')
         preview = word(update.get('summary_preview'))
-        row.add(COMPACTION, '', preview, ident, data=Compaction('', before if type(before) is int and before > 0 else None))
+        row.add(COMPACTION, '', preview, ident, data=Compaction('', before or None))
 
     def _retry(self, row, update):
         text = word(update.get('reason')) or word(update.get('message'))

@@ -10,7 +10,7 @@ from ..events import (
     COMPACTION, DECLINED, ERROR, INJECTED, INTERRUPTION, META, OK, PROMPT, QUEUED, RECAP, REPLY, SLASH, THINKING, TOOL_CALL,
     TOOL_RESULT, TYPED, UNKNOWN, USAGE, Compaction, Event, ToolResult)
 from ..records import Record
-from .kimi_text import REFUSED, call_id, content_text, images, machine_text, mark, result_label, tool_input, usage, word
+from .kimi_text import REFUSED, call_id, content_text, count, images, machine_text, mark, result_label, tool_input, usage, word
 
 # Families of records that only steer or trace the client.
 _QUIET = frozenset((
@@ -389,8 +389,7 @@ class CodeParser(object):
 
     def _compaction(self, data, time, place, out):
         trigger = self.state.pop('source', '')
-        before = data.get('tokensBefore')
-        before = before if type(before) is int and before > 0 else None
+        before = count(data.get('tokensBefore')) or None
         ident = '%s/compaction/%s' % (self.scope, time if time is not None else place[1])
         out.append(self._event(COMPACTION, trigger, time, ident, '', Compaction(trigger, before), place))
         summary = data.get('summary')

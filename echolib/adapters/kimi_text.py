@@ -3,7 +3,7 @@ import re
 from zlib import crc32
 
 from ..base import bounded_json
-from ..events import DECLINED, ERROR, INJECTED, OK, PROMPT, RECAP, SLASH, TYPED, Usage
+from ..events import DECLINED, ERROR, INJECTED, OK, PROMPT, RECAP, SLASH, TYPED, Usage, counter as count
 
 # A typed command: its name, up to a blank or the end.
 _COMMAND = re.compile(r'/([A-Za-z0-9_-]+(?::[A-Za-z0-9_-]+)*)(?=\s|\Z)')
@@ -21,15 +21,6 @@ REFUSED = ('The tool call is rejected by the user', 'Interrupted by user')
 def word(value):
     """`value` where it is text, else ''."""
     return value if type(value) is str else ''
-
-
-def count(value):
-    """A token counter: a whole number of at least 0; anything else is 0."""
-    if type(value) is int:
-        return value if 0 <= value < 1 << 53 else 0
-    if type(value) is float and 0 <= value < 1 << 53:
-        return int(value)
-    return 0
 
 
 def usage(model, fresh, output, read, written):

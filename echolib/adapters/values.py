@@ -7,7 +7,7 @@ import re
 from zlib import crc32
 
 from ..base import bounded_json
-from ..events import INJECTED, PROMPT, SLASH, TYPED, Usage
+from ..events import INJECTED, PROMPT, SLASH, TYPED, Usage, counter
 
 _COMMAND = re.compile(r'/[A-Za-z][\w.-]*(?::[\w.-]+)*(?=\s|\Z)')
 # Texts that no person typed, by how they begin.
@@ -38,14 +38,8 @@ def inner(data, *names):
 
 
 def count(value):
-    """A token counter: a whole number of at least 0 (text of digits too); anything else is 0."""
-    if type(value) is int:
-        return value if 0 <= value < 1 << 53 else 0
-    if type(value) is float and 0 <= value < 1 << 53:
-        return int(value)
-    if type(value) is str and value.isdecimal() and len(value) < 16:
-        return int(value)
-    return 0
+    """A token counter as counter() has it, or the text of one."""
+    return int(value) if type(value) is str and value.isdecimal() and len(value) < 16 else counter(value)
 
 
 def mark(text):

@@ -11,6 +11,7 @@ from ..analysis import Fact, apply, merge
 from .seniority import FOREIGN, RENAMES, age
 
 _FACT_COLUMNS = ('kind, time, side, name, status, input, output, cache_read, cache_write_5m, cache_write_1h, visible, extra')
+_LARGEST = (1 << 63) - 1
 _INSERT = 'insert or replace into facts values (%s)' % ','.join('?' * 15)
 
 
@@ -123,9 +124,9 @@ class Ledger(object):
             self.touched.add(key)
         try:
             db.executemany(_INSERT, rows)
-        except UnicodeEncodeError:
-            # Half a character in what a record says of a call.
-            db.executemany(_INSERT, [row[:-1] + (_clean(row[-1]),) for row in rows])
+        except (OverflowError, UnicodeEncodeError):
+            # Half a character in what a record says of a call, or a number that no column holds.
+            db.executemany(_INSERT, [tuple(map(_storable, row)) for row in rows])
         profile = piece.profile
         flags = (FOREIGN if profile.get('foreign') else 0) | (RENAMES if profile.get('renames') else 0)
         if flags & RENAMES:
@@ -303,6 +304,13 @@ def _clean(text):
     except UnicodeEncodeError:
         return text.encode('utf-8', 'replace').decode('utf-8')
     return text
+
+
+def _storable(value):
+    """-> a value as a column can hold it."""
+    if type(value) is str:
+        return _clean(value)
+    return max(-_LARGEST, min(_LARGEST, value)) if type(value) is int else value
 
 
 def _json(value):
