@@ -140,3 +140,12 @@ def test_commands(home):
     talking.check_commands(hermes, home, EXPECTED, 'quokka', MODELS, 'notes.md')
     stats = run_script('sd-recall', 'session-stats', SESSION, '--format', 'json', home=home).json()
     assert stats['tokens']['cache_read'] == 30000 and stats['cost_usd'] is not None
+
+
+def test_a_message_of_the_largest_number(home):
+    """Places in the database are told from the row's number; one that no column of ours holds kept all files from being read."""
+    change(home, 'update messages set id = 9223372036854775807 where id = (select max(id) from messages)')
+    got = run_script('index-builder', 'build', '--format', 'json', home=home)
+    assert got.rc == 0 and not got.json()['errors'], got
+    stats = run_script('sd-recall', 'stats', '--format', 'json', home=home).json()
+    assert stats['sessions'] == 3 and stats['parse_errors'] == 0

@@ -8,10 +8,10 @@ import json
 
 from .. import analysis
 from ..analysis import Fact, apply, merge
+from .schema import storable
 from .seniority import FOREIGN, RENAMES, age
 
 _FACT_COLUMNS = ('kind, time, side, name, status, input, output, cache_read, cache_write_5m, cache_write_1h, visible, extra')
-_LARGEST = (1 << 63) - 1
 _INSERT = 'insert or replace into facts values (%s)' % ','.join('?' * 15)
 
 
@@ -38,7 +38,7 @@ class Ledger(object):
             return 0
         found = self.ids.get(name)
         if found is None:
-            name = _clean(name)
+            name = storable(name)
             row = self.db.execute('select id from names where name = ?', (name,)).fetchone()
             if row is None:
                 found = self.db.execute('insert into names (name) values (?)', (name,)).lastrowid
@@ -126,7 +126,7 @@ class Ledger(object):
             db.executemany(_INSERT, rows)
         except (OverflowError, UnicodeEncodeError):
             # Half a character in what a record says of a call, or a number that no column holds.
-            db.executemany(_INSERT, [tuple(map(_storable, row)) for row in rows])
+            db.executemany(_INSERT, [tuple(map(storable, row)) for row in rows])
         profile = piece.profile
         flags = (FOREIGN if profile.get('foreign') else 0) | (RENAMES if profile.get('renames') else 0)
         if flags & RENAMES:
@@ -166,8 +166,8 @@ class Ledger(object):
 
     def _summaries(self, file, summaries):
         for leaf, text in summaries:
-            leaf = _clean(leaf)
-            if self.db.execute('insert or ignore into summaries values (?,?,?,null)', (leaf, file, _clean(text))).rowcount:
+            leaf = storable(leaf)
+            if self.db.execute('insert or ignore into summaries values (?,?,?,null)', (leaf, file, storable(text))).rowcount:
                 self.unseen.add(leaf)
 
     def _drop_facts(self, file):
@@ -296,21 +296,6 @@ def _furthest(row):
     """The order of claimants that are copies of one transcript: as _seniority, but that which ended later comes first."""
     chain, foreign, unborn, birth, last, path = _seniority(row)
     return chain, foreign, unborn, birth, -last, path
-
-
-def _clean(text):
-    try:
-        text.encode('utf-8')
-    except UnicodeEncodeError:
-        return text.encode('utf-8', 'replace').decode('utf-8')
-    return text
-
-
-def _storable(value):
-    """-> a value as a column can hold it."""
-    if type(value) is str:
-        return _clean(value)
-    return max(-_LARGEST, min(_LARGEST, value)) if type(value) is int else value
 
 
 def _json(value):

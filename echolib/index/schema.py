@@ -11,6 +11,7 @@ from ..base import paths
 from ..base.errors import IndexUnusable
 
 SCHEMA_VERSION = 10
+_LARGEST = (1 << 63) - 1
 INDEX_NAME = 'index.db'
 
 INDEX_SCHEMA = '''
@@ -174,6 +175,18 @@ def open_index(path, read_only=False):
             raise IndexUnusable('the index %s was made by a newer version of session-digger' % path)
         raise Stale(path)
     return db
+
+
+def storable(value):
+    """-> a value as a column can hold it: no half a character, no number of more than 63 bits."""
+    if type(value) is str:
+        try:
+            value.encode('utf-8')
+        except UnicodeEncodeError:
+            return value.encode('utf-8', 'replace').decode('utf-8')
+    elif type(value) is int:
+        return max(-_LARGEST, min(_LARGEST, value))
+    return value
 
 
 def rows_of(db, ask, ids):
