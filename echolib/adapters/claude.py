@@ -103,8 +103,8 @@ def scan(root, problems, visited=None):
     """Yield (path, size, mtime_ns, role, chain, session, folder) of every transcript under a root.
 
     By folder listings and stat alone. problems: list that gets (path, reason) for each folder that cannot be listed; a
-    missing projects folder is one. visited: list that gets every place where a transcript may come to be. role is main, agent or loose (an agent file whose session, None here, only its
-    records name: see head).
+    missing projects folder is one. visited: list that gets every place where a transcript may come to be. role is main,
+    agent or loose (an agent file whose session, None here, only its records name: see head).
     """
     visited = [] if visited is None else visited
     try:

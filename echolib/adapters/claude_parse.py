@@ -84,9 +84,7 @@ def parse_usage(message, visible):
     if type(usage) is not dict:
         return _NO_USAGE._replace(model=model, visible=visible, stop_reason=stop)
     get = usage.get
-    written = get('cache_creation_input_tokens')
-    if type(written) is not int or not 0 <= written < 1 << 53:
-        written = counter(written)
+    written = counter(get('cache_creation_input_tokens'))
     split = get('cache_creation')
     hour = 0
     if type(split) is dict:

@@ -7,7 +7,7 @@ at times: its `last` counts, and only when the total moved.
 Responses have no id that all builds write, so they are numbered within their turn: a fork that repeats a turn gives
 its responses the same names, and none of them counts twice.
 """
-from ..events import Usage, counter as count
+from ..events import Usage, counter
 
 _FIELDS = ('input_tokens', 'cached_input_tokens', 'output_tokens', 'reasoning_output_tokens', 'total_tokens',
            'cache_write_input_tokens')
@@ -19,7 +19,7 @@ def fields(usage):
     """-> list of the counters of a usage object, None when it is none."""
     if type(usage) is not dict:
         return None
-    return [count(usage.get(name)) for name in _FIELDS]
+    return [counter(usage.get(name)) for name in _FIELDS]
 
 
 def spent(values, model):

@@ -7,7 +7,7 @@ it was open (their own files have the same calls); subagents that go on in the b
 import os
 
 from ..base.clock import parse_time
-from ..events import counter as count
+from ..events import counter
 from .grok_text import time_of, unwrap
 
 # Figures of one model on a bill, in this order. input is the whole prompt side, cached and created are parts of it, reasoning is
@@ -25,7 +25,7 @@ _SLACK = 2000
 
 
 def _figures(usage):
-    total, output, cached, created, calls, reasoning = (count(usage.get(name)) for name in FIELDS)
+    total, output, cached, created, calls, reasoning = (counter(usage.get(name)) for name in FIELDS)
     if cached + created > total:
         # Counted without the cached part, as the client's headless output has it.
         total += cached + created

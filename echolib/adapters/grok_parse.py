@@ -10,9 +10,9 @@ from zlib import crc32
 from ..base.clock import parse_time
 from ..events import (
     ATTACHMENT, COLLATERAL, COMPACTION, DECLINED, ERROR, INJECTED, INTERRUPTION, META, OK, PROMPT, RECAP, REPLY, THINKING,
-    TOOL_CALL, TOOL_RESULT, UNKNOWN, USAGE, Compaction, Event, ToolResult, Usage)
+    TOOL_CALL, TOOL_RESULT, UNKNOWN, USAGE, Compaction, Event, ToolResult, Usage, counter)
 from ..records import read_records
-from .grok_ledger import Bills, Children, add, count, legs
+from .grok_ledger import Bills, Children, add, legs
 from .grok_side import Card, recap
 from .grok_text import block_text, classify, failed, inside, origin_of, result_text, strings, time_of, unwrap, word
 from .repeats import Repeats
@@ -216,7 +216,7 @@ class Parser(object):
             row.add(INJECTED, RECAP, text, 'recap:%s' % ident)
 
     def _compacted(self, row, update):
-        before = count(update.get('tokens_before'))
+        before = counter(update.get('tokens_before'))
         ident = self.state.pop('checkpoint', None) or row.ident('compacted')
         preview = word(update.get('summary_preview'))
         row.add(COMPACTION, '', preview, ident, data=Compaction('', before or None))

@@ -6,12 +6,12 @@ was sent, without times and numbers; it is read only where a session has no wire
 from ..base.clock import parse_time
 from ..events import (
     COMPACTION, DECLINED, ERROR, INJECTED, INTERRUPTION, META, OK, PROMPT, QUEUED, RECAP, REPLY, SLASH, THINKING, TOOL_CALL,
-    TOOL_RESULT, UNKNOWN, USAGE, Compaction, Event, ToolResult)
+    TOOL_RESULT, UNKNOWN, USAGE, Compaction, Event, ToolResult, counter)
 from ..records import Record, read_at
 from .kimi_context_parse import recap
 from .kimi_lookback import compactions_before, turn_before
 from .kimi_text import (
-    REFUSED, call_id, classify, command_name, content_text, count, images, machine_text, mark, tool_input, usage, word)
+    REFUSED, call_id, classify, command_name, content_text, images, machine_text, mark, tool_input, usage, word)
 
 # Message types with nothing to tell that another row does not tell better.
 _QUIET = frozenset((
@@ -333,8 +333,8 @@ class WireParser(object):
         if not chain:
             self.state['status'] = 1
             self.state.pop('step', None)
-            if count(payload.get('context_tokens')):
-                self.state['context'] = count(payload['context_tokens'])
+            if counter(payload.get('context_tokens')):
+                self.state['context'] = counter(payload['context_tokens'])
         spent = payload.get('token_usage')
         if type(spent) is dict:
             get = spent.get

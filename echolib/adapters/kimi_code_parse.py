@@ -8,9 +8,9 @@ import re
 from ..base.clock import parse_time
 from ..events import (
     COMPACTION, DECLINED, ERROR, INJECTED, INTERRUPTION, META, OK, PROMPT, QUEUED, RECAP, REPLY, SLASH, THINKING, TOOL_CALL,
-    TOOL_RESULT, TYPED, UNKNOWN, USAGE, Compaction, Event, ToolResult)
+    TOOL_RESULT, TYPED, UNKNOWN, USAGE, Compaction, Event, ToolResult, counter)
 from ..records import Record
-from .kimi_text import REFUSED, call_id, content_text, count, images, machine_text, mark, result_label, tool_input, usage, word
+from .kimi_text import REFUSED, call_id, content_text, images, machine_text, mark, result_label, tool_input, usage, word
 
 # Families of records that only steer or trace the client.
 _QUIET = frozenset((
@@ -389,7 +389,7 @@ class CodeParser(object):
 
     def _compaction(self, data, time, place, out):
         trigger = self.state.pop('source', '')
-        before = count(data.get('tokensBefore')) or None
+        before = counter(data.get('tokensBefore')) or None
         ident = '%s/compaction/%s' % (self.scope, time if time is not None else place[1])
         out.append(self._event(COMPACTION, trigger, time, ident, '', Compaction(trigger, before), place))
         summary = data.get('summary')

@@ -3,7 +3,7 @@ import re
 from zlib import crc32
 
 from ..base import bounded_json
-from ..events import DECLINED, ERROR, INJECTED, OK, PROMPT, RECAP, SLASH, TYPED, Usage, counter as count
+from ..events import DECLINED, ERROR, INJECTED, OK, PROMPT, RECAP, SLASH, TYPED, Usage, counter
 
 # A typed command: its name, up to a blank or the end.
 _COMMAND = re.compile(r'/([A-Za-z0-9_-]+(?::[A-Za-z0-9_-]+)*)(?=\s|\Z)')
@@ -25,7 +25,7 @@ def word(value):
 
 def usage(model, fresh, output, read, written):
     """-> Usage of one finished call; the four counters never overlap, and a cache write names no lifetime."""
-    return Usage(model, count(fresh), count(output), count(read), count(written), 0, 1, 0, '', '', '', 0, 0, '')
+    return Usage(model, counter(fresh), counter(output), counter(read), counter(written), 0, 1, 0, '', '', '', 0, 0, '')
 
 
 def mark(text):

@@ -283,11 +283,11 @@ def _may_be_bearer(low, at):
 
 def find_headers(raw, low, found, needles):
     """Authorization headers with any scheme, and Bearer wherever something random follows."""
-    for pattern, needle in ((_HEADER, b'auth'), (_BEARER, b'bearer ')):
+    for pattern, needle, may_be in ((_HEADER, b'auth', _may_be_header), (_BEARER, b'bearer ', _may_be_bearer)):
         at = low.find(needle) if needle in needles else -1
         while at >= 0:
             # 'author', 'oauth flow' and 'bearer of' are no header.
-            m = pattern.match(low, at) if (_may_be_bearer if pattern is _BEARER else _may_be_header)(low, at) else None
+            m = pattern.match(low, at) if may_be(low, at) else None
             at = low.find(needle, m.end() if m else at + 4)
             if not m:
                 continue

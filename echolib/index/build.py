@@ -231,12 +231,12 @@ class Builder(object):
                 # An archived transcript belongs to the session it was, whatever is left of that on disk.
                 key = (roots[adapter.NAME, home], folder, sid)
                 if key not in sessions:
-                    sessions[key] = self._session_id(adapter.NAME, key[0], _storable_name(folder), _storable_name(sid))
+                    sessions[key] = self._session_id(adapter.NAME, key[0], schema.storable(folder), schema.storable(sid))
                 number = db.execute(
                     'insert into files (root, folder, path, role, chain, sid, session, size, mtime_ns, offset, ranges, damaged)'
                     " values (?,?,?,?,?,?,?,-1,0,0,'','[]')",
-                    (root_id, _storable_name(folder), paths.storable(source.path), source.role, _storable_name(source.chain),
-                     _storable_name(sid), sessions[key])).lastrowid
+                    (root_id, schema.storable(folder), paths.storable(source.path), source.role, schema.storable(source.chain),
+                     schema.storable(sid), sessions[key])).lastrowid
             source = source._replace(session=sid)
             shard = self._shard_for(sizes, source.size)
             db.execute('update files set shard = ? where id = ?', (shard, number))
@@ -443,11 +443,6 @@ def read_jobs(shard, docs_end, jobs):
             yield batch, writer.next
     finally:
         writer.close()
-
-
-def _storable_name(text):
-    value = paths.storable(text)
-    return value if isinstance(value, str) else text.encode('utf-8', 'replace').decode('utf-8')
 
 
 def rebuild(store, progress=None, wait=20.0, jobs=None):

@@ -19,7 +19,6 @@ from .documents import document_kind, document_text
 PIECE_BYTES = 24 << 20
 PIECE_FACTS = 20000
 _FLUSH_CHARS = 2 << 20
-_INSERT = 'insert or replace into docs values (?,?,?,?,?,?,?,?,?)'
 # What code raises that meets a value it was not made for: such a file is named, and the others go on.
 FAULTS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 # Bytes before the offset that are compared before a grown file is gone on with.
@@ -88,11 +87,7 @@ class ShardWriter(object):
     def flush(self):
         """Hand what is queued to the database."""
         db = self.db
-        try:
-            db.executemany(_INSERT, self._docs)
-        except OverflowError:
-            # A row's number in another program's database may be any.
-            db.executemany(_INSERT, [tuple(map(schema.storable, row)) for row in self._docs])
+        schema.insert(db, 'insert or replace into docs values (?,?,?,?,?,?,?,?,?)', self._docs)
         db.executemany('insert into prose(rowid, body) values (?,?)', self._prose)
         db.executemany('insert into tools(rowid, body) values (?,?)', self._tools)
         self._docs, self._prose, self._tools, self._chars = [], [], [], 0

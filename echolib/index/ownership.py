@@ -8,7 +8,7 @@ import json
 
 from .. import analysis
 from ..analysis import Fact, apply, merge
-from .schema import storable
+from . import schema
 from .seniority import FOREIGN, RENAMES, age
 
 _FACT_COLUMNS = ('kind, time, side, name, status, input, output, cache_read, cache_write_5m, cache_write_1h, visible, extra')
@@ -38,7 +38,7 @@ class Ledger(object):
             return 0
         found = self.ids.get(name)
         if found is None:
-            name = storable(name)
+            name = schema.storable(name)
             row = self.db.execute('select id from names where name = ?', (name,)).fetchone()
             if row is None:
                 found = self.db.execute('insert into names (name) values (?)', (name,)).lastrowid
@@ -122,11 +122,7 @@ class Ledger(object):
             self._own(file, fact, 1)
             rows.append(self._row(key, file, 1, fact))
             self.touched.add(key)
-        try:
-            db.executemany(_INSERT, rows)
-        except (OverflowError, UnicodeEncodeError):
-            # Half a character in what a record says of a call, or a number that no column holds.
-            db.executemany(_INSERT, [tuple(map(storable, row)) for row in rows])
+        schema.insert(db, _INSERT, rows)
         profile = piece.profile
         flags = (FOREIGN if profile.get('foreign') else 0) | (RENAMES if profile.get('renames') else 0)
         if flags & RENAMES:
@@ -166,8 +162,8 @@ class Ledger(object):
 
     def _summaries(self, file, summaries):
         for leaf, text in summaries:
-            leaf = storable(leaf)
-            if self.db.execute('insert or ignore into summaries values (?,?,?,null)', (leaf, file, storable(text))).rowcount:
+            leaf = schema.storable(leaf)
+            if self.db.execute('insert or ignore into summaries values (?,?,?,null)', (leaf, file, schema.storable(text))).rowcount:
                 self.unseen.add(leaf)
 
     def _drop_facts(self, file):

@@ -3,6 +3,7 @@ import json
 
 from .. import analysis
 from ..base import paths
+from .schema import storable
 from .seniority import age
 
 # Titles in the order the client's own picker takes them.
@@ -40,14 +41,14 @@ def sessions(db, ids, loads=json.loads):
             'update sessions set project=?, created=?, modified=?, msg_count=?, branch=?, title=?, title_kind=?,'
             ' first_prompt=?, path=?, lines=?, parse_errors=?, unknown_records=?, readable=?, gone=?, machine=?,'
             ' entrypoint=?, version=?, context=?, tokens=?, known_cost=?, unpriced=? where id=?',
-            (_clean(project if project else paths.guess_project(folder)), min(first) if first else stamp,
+            (storable(project if project else paths.guess_project(folder)), min(first) if first else stamp,
              max(last) if last else stamp, tally.get('w|messages', 0) + (analysis.responses(profiles[:1] if main else []) if unknown else 0),
-             _clean(main.get('last_branch') or ''), _clean(title), kind,
-             _clean(prompt), files[0][0], lines, sum(f[4] or 0 for f in files), sum(f[5] or 0 for f in files),
+             storable(main.get('last_branch') or ''), storable(title), kind,
+             storable(prompt), files[0][0], lines, sum(f[4] or 0 for f in files), sum(f[5] or 0 for f in files),
              # What was saved of damaged lines is readable too.
              _readable(lines - sum(f[4] or 0 for f in files) or tally.get('w|facts', 0), files[0][1]),
-             db.execute('select archive from roots where id = ?', (files[0][9],)).fetchone()[0], _machine(main), _clean(main.get('entrypoint') or ''),
-             _clean(main.get('version') or ''), main.get('context'), json.dumps(tokens), _fits(known), _fits(unpriced), number))
+             db.execute('select archive from roots where id = ?', (files[0][9],)).fetchone()[0], _machine(main), storable(main.get('entrypoint') or ''),
+             storable(main.get('version') or ''), main.get('context'), json.dumps(tokens), _fits(known), _fits(unpriced), number))
 
 
 def _fits(number):
@@ -109,14 +110,6 @@ def _tokens(tally):
             if field in tokens:
                 tokens[field] += amount
     return tokens
-
-
-def _clean(text):
-    try:
-        text.encode('utf-8')
-    except UnicodeEncodeError:
-        return text.encode('utf-8', 'replace').decode('utf-8')
-    return text
 
 
 def mark_copies(db):

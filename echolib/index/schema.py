@@ -189,6 +189,15 @@ def storable(value):
     return value
 
 
+def insert(db, statement, rows):
+    """Run an `insert or replace` for each row; where one holds what no column can, all go in as storable() has them."""
+    try:
+        db.executemany(statement, rows)
+    except (OverflowError, UnicodeEncodeError):
+        # Half a character in what a record says of a call; a row's number in another program's database may be any.
+        db.executemany(statement, [tuple(map(storable, row)) for row in rows])
+
+
 def rows_of(db, ask, ids):
     """Yield the rows of a statement that takes a list of ids, however many there are."""
     ids = sorted(ids)

@@ -94,17 +94,19 @@ def _visit(adapters, agent, environ, alive, done):
     for adapter in adapters:
         found = []
         for root in adapter.roots(environ):
-            rows, problems, watched = [], [], []
-            for row in _scan(adapter, root, problems, watched) if agent in (None, adapter.NAME) else ():
-                rows.append(row)
-                alive()
+            problems, watched = [], []
+            rows = _scan(adapter, root, problems, watched, alive) if agent in (None, adapter.NAME) else []
             found.append((root, rows, problems, watched))
             alive()
         done.append((adapter, found))
 
 
-def _scan(adapter, root, problems, watched):
-    return adapter.scan(root, problems, watched) if getattr(adapter, 'BY_STAT', False) else adapter.scan(root, problems)
+def _scan(adapter, root, problems, watched, alive):
+    rows = []
+    for row in adapter.scan(root, problems, watched) if getattr(adapter, 'BY_STAT', False) else adapter.scan(root, problems):
+        rows.append(row)
+        alive()
+    return rows
 
 
 def age(seen):
@@ -194,10 +196,7 @@ def _short(kept, roots, now, alive):
     files, problems = {}, []
     for number, (adapter, root) in enumerate(roots):
         if str(number) not in told:
-            files[number] = []
-            for row in adapter.scan(root, problems):
-                files[number].append(row)
-                alive()
+            files[number] = _scan(adapter, root, problems, [], alive)
     if _mark(roots, files, problems) != kept.mark:
         return None
     changed = []
