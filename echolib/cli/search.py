@@ -63,9 +63,35 @@ def find(args, asked, queries):
     """-> (Answer, {session row id: Row}) of one or several wordings under the command's options."""
     import os
     from ..index import schema
+    from ..index.matching import Matcher
     from ..index.search import Options, merge_answers, searcher_of
-    catalog, view, which = asked.catalog, asked.view, asked.which
-    query = queries[0]
+    filters = _filters(args, queries[0])
+    since, until = _bounds(asked, filters)
+    allowed, kinds = _allowed(asked, filters), _kinds(filters)
+    searcher = searcher_of(asked.view)
+    tools = args.include_tools or args.include_injected or any(kind >= schema.TOOL_KINDS for kind in kinds or ())
+    hide = {}
+    current = os.environ.get('CLAUDE_CODE_SESSION_ID')
+    if current and not args.include_current:
+        hide = searcher.still_in_context(current)
+    machine = frozenset(row[0] for row in asked.view.db.execute('select id from sessions where machine = 1'))
+    options = Options(allowed, kinds, since, until, tools, args.include_injected, args.per_session, args.limit,
+                      args.sort == 'recent', hide, None, machine)
+    for value in filters.get('file', ()):
+        touching = searcher.sessions_naming(value)
+        options = options._replace(sessions=touching if options.sessions is None else options.sessions & touching)
+    if filters.get('tool'):
+        options = options._replace(accept=searcher.uses_tool(filters['tool'][0]))
+    answers = [searcher.search(query, options) for query in queries]
+    answer = answers[0] if len(answers) == 1 else merge_answers(answers, args.limit, args.per_session)
+    terms = [t for alternatives in list(answer.terms) + [a for q in queries for a in q.terms] for t in alternatives]
+    asked.matchers, asked.texts, asked.searcher = [Matcher(t) for t in terms], searcher.texts, searcher
+    wanted = set(h.session for h in answer.hits if h.session is not None) | set(c for h in answer.hits for c in h.copies)
+    return answer, dict((number, asked.catalog.row(number)) for number in wanted)
+
+
+def _filters(args, query):
+    """-> {filter: [value]}: those inside the query and those that options name."""
     filters = dict((k, list(v)) for k, v in query.filters.items())
     for name in ('project', 'file', 'model', 'tool', 'role'):
         value = getattr(args, name, None)
@@ -73,56 +99,39 @@ def find(args, asked, queries):
             filters.setdefault(name, []).append(value)
     if getattr(args, 'errors', False):
         filters.setdefault('is', []).append('error')
-    since, until = asked.since, asked.until
+    return filters
+
+
+def _bounds(asked, filters):
+    """-> (since, until): the command's own, narrowed by the query's after: and before:."""
     from ..base import clock
+    since, until = asked.since, asked.until
     for value in filters.get('after', ()):
         bound = clock.parse_bound(value, asked.zone, asked.now)
         since = bound if since is None else max(since, bound)
     for value in filters.get('before', ()):
         bound = clock.parse_bound(value, asked.zone, asked.now, end=True)
         until = bound if until is None else min(until, bound)
-    allowed = None
-    if (which.project, which.agent, which.machine) != (None, None, None) or any(filters.get(k) for k in ('project', 'agent', 'model')):
-        known = dict((row[0], row[1:]) for row in catalog.values(
-            ('id', 'project', 'agent') + (('tally',) if filters.get('model') else ()), which._replace(since=None, until=None)))
-        allowed = set(known)
-        for value in filters.get('project', ()):
-            allowed = set(i for i in allowed if value.lower() in (known[i][0] or '').lower())
-        for value in filters.get('agent', ()):
-            from .common import resolve_agent
-            name = resolve_agent(value)
-            allowed = set(i for i in allowed if name is None or known[i][1] == name)
-        for value in filters.get('model', ()):
-            allowed = set(i for i in allowed if any(k.startswith('m|') and value.lower() in k.lower() for k in _tally(known[i][2])))
-    kinds = None
-    for value in filters.get('role', ()):
-        kinds = _kinds(value) if kinds is None else kinds & _kinds(value)
-    if filters.get('is'):
-        kinds = {schema.ERROR_DOC} if kinds is None else kinds & {schema.ERROR_DOC}
-    if filters.get('tool') and kinds is None:
-        kinds = {schema.CALL_DOC, schema.RESULT_DOC, schema.ERROR_DOC}
-    searcher = searcher_of(view)
-    tools = args.include_tools or args.include_injected or any(kind >= schema.TOOL_KINDS for kind in kinds or ())
-    hide = {}
-    current = os.environ.get('CLAUDE_CODE_SESSION_ID')
-    if current and not args.include_current:
-        hide = searcher.still_in_context(current)
-    machine = frozenset(row[0] for row in view.db.execute('select id from sessions where machine = 1'))
-    wide = Options(allowed, kinds, since, until, tools, args.include_injected, args.per_session, args.limit,
-                   args.sort == 'recent', hide, None, machine)
-    for value in filters.get('file', ()):
-        touching = searcher.sessions_naming(value)
-        allowed = touching if allowed is None else allowed & touching
-        wide = wide._replace(sessions=allowed)
-    if filters.get('tool'):
-        wide = wide._replace(accept=searcher.uses_tool(filters['tool'][0]))
-    answers = [searcher.search(q, wide) for q in queries]
-    answer = answers[0] if len(answers) == 1 else merge_answers(answers, args.limit, args.per_session)
-    from ..index.matching import Matcher
-    terms = [t for alternatives in list(answer.terms) + [a for q in queries for a in q.terms] for t in alternatives]
-    asked.matchers, asked.texts, asked.searcher = [Matcher(t) for t in terms], searcher.texts, searcher
-    wanted = set(h.session for h in answer.hits if h.session is not None) | set(c for h in answer.hits for c in h.copies)
-    return answer, dict((number, catalog.row(number)) for number in wanted)
+    return since, until
+
+
+def _allowed(asked, filters):
+    """-> the row ids of the sessions that may answer; None for all."""
+    which = asked.which
+    if (which.project, which.agent, which.machine) == (None, None, None) and not any(filters.get(k) for k in ('project', 'agent', 'model')):
+        return None
+    known = dict((row[0], row[1:]) for row in asked.catalog.values(
+        ('id', 'project', 'agent') + (('tally',) if filters.get('model') else ()), which._replace(since=None, until=None)))
+    allowed = set(known)
+    for value in filters.get('project', ()):
+        allowed = set(i for i in allowed if value.lower() in (known[i][0] or '').lower())
+    for value in filters.get('agent', ()):
+        from .common import resolve_agent
+        name = resolve_agent(value)
+        allowed = set(i for i in allowed if name is None or known[i][1] == name)
+    for value in filters.get('model', ()):
+        allowed = set(i for i in allowed if any(k.startswith('m|') and value.lower() in k.lower() for k in _tally(known[i][2])))
+    return allowed
 
 
 def _tally(text):
@@ -130,12 +139,28 @@ def _tally(text):
     return json.loads(text or '{}')
 
 
-def _kinds(role):
-    from ..index import schema as s
+def _kinds(filters):
+    """-> the document kinds that may answer; None for every kind.
+
+    Raises UsageError for a role that there is not.
+    """
+    from ..index import schema
+    kinds = None
+    for value in filters.get('role', ()):
+        kinds = _kinds_of(value) if kinds is None else kinds & _kinds_of(value)
+    if filters.get('is'):
+        kinds = {schema.ERROR_DOC} if kinds is None else kinds & {schema.ERROR_DOC}
+    if filters.get('tool') and kinds is None:
+        kinds = {schema.CALL_DOC, schema.RESULT_DOC, schema.ERROR_DOC}
+    return kinds
+
+
+def _kinds_of(role):
+    from ..index import schema
     name = _ROLES.get(role.lower())
-    table = {'prompt': {s.PROMPT_DOC}, 'reply': {s.REPLY_DOC}, 'thinking': {s.THINKING_DOC}, 'title': {s.TITLE},
-             'tool': {s.CALL_DOC, s.RESULT_DOC, s.ERROR_DOC}, 'error': {s.ERROR_DOC}, 'recap': {s.RECAP_DOC},
-             'attachment': {s.ATTACHED_DOC}, 'injected': {s.INJECTED_DOC}}
+    table = {'prompt': {schema.PROMPT_DOC}, 'reply': {schema.REPLY_DOC}, 'thinking': {schema.THINKING_DOC}, 'title': {schema.TITLE},
+             'tool': {schema.CALL_DOC, schema.RESULT_DOC, schema.ERROR_DOC}, 'error': {schema.ERROR_DOC},
+             'recap': {schema.RECAP_DOC}, 'attachment': {schema.ATTACHED_DOC}, 'injected': {schema.INJECTED_DOC}}
     if name is None:
         raise UsageError("unknown role '%s'; known: user, assistant, thinking, tool, title, error, recap" % role)
     return table[name]
