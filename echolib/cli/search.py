@@ -11,6 +11,7 @@ _ROLE_OF = {'title': 'title', 'prompt': 'user', 'history': 'user', 'reply': 'ass
             'tool_call': 'tool', 'tool_result': 'tool', 'tool_error': 'tool', 'recap': 'recap', 'attachment': 'attachment',
             'injected': 'system'}
 DEFAULT_BUDGET = 7600
+_FRAME = 420    # characters of a text answer around its blocks: the fence and the lines after it
 
 
 def command():
@@ -234,51 +235,61 @@ def _text(args, out, asked, answer, rows, clean):
         out.line('Nothing found for: %s' % clean.line(args.query))
         out.line(_widen(args, asked))
         return
-    out.line(_headline(args, answer))
+    headline = _headline(args, answer)
+    out.line(headline)
     ids = dict((row.sid, asked.catalog.short_id(row.sid)) for row in rows.values())
-    groups = []
-    for hit in answer.hits:
-        group = next((g for g in groups if g[0] == hit.session and hit.session is not None), None)
-        if group is None:
-            group = (hit.session, [])
-            groups.append(group)
-        group[1].append(hit)
-    budget = args.budget or 1 << 60
-    used = len(_headline(args, answer)) + 1
-    shown, blocks = 0, []
-    first_ref = None
+    room = (args.budget or 1 << 60) - len(headline) - 1 - _FRAME
+    groups = _grouped(answer.hits)
+    blocks, first = [], None
     for session, hits in groups:
         row = rows[session] if session is not None else _remembered(asked, hits[0])
-        title = clean.line(row.title or texts.clip(row.first_prompt or '', 80)) or '(no title)'
-        marks = ''.join(m for flag, m in ((row.gone, ' [transcript gone]'), (row.machine, ' [machine-made session]')) if flag)
-        lines = []
-        for hit in hits:
-            # Before the marks: a mark inside a tag would hide it.
-            _, source, kind, snippet = _hit(asked, hit, rows, clean, texts.neutralise)
-            ref = reference(row, source, hit.line)
-            ref = ids.get(row.sid, row.sid) + ref[len(row.sid):]
-            first_ref = first_ref or (ref if session is not None else None)
-            lack = ' (lacks: %s)' % ', '.join(hit.missing) if hit.missing else ''
-            lines.append('  %s  %s%s' % (ref, kind, clean.line(lack)))
-            lines.append('    ' + texts.printable(snippet))
-            lines.extend(_around(args, asked, row, source, hit, clean))
-            if hit.copies:
-                lines.append('    also in %s' % ', '.join(ids[rows[c].sid] for c in hit.copies[:4] if c in rows))
-        block = '%s  %s  %s  %s\n  %s%s\n%s' % (
-            row.sid, when(hits[0].time or row.modified, asked.now, asked.zone), row.agent, clean.line(row.project), title, marks,
-            '\n'.join(lines))
-        if used + len(block) + 1 > budget - 420 and blocks:
+        block, ref = _block(args, asked, row, hits, rows, ids, clean)
+        if blocks and len(block) + 1 > room:
             break
-        blocks.append(block[:max(0, budget - used - 420)])
-        used += len(block) + 1
-        shown += 1
-    if blocks:
-        out.line(texts.fence('\n'.join(blocks), 'several' if len(blocks) > 1 else 'one', when(asked.now, asked.now, asked.zone)))
-    if shown < len(groups):
-        tail = '%d more sessions left out to stay within %d characters (--budget 0 shows all).' % (len(groups) - shown, args.budget)
-        out.line(tail)
-    if first_ref:
-        out.line('Read on: sd-recall.py show %s' % first_ref)
+        blocks.append(block[:max(0, room)])
+        room -= len(block) + 1
+        first = first or (ref if session is not None else None)
+    out.line(texts.fence('\n'.join(blocks), 'several' if len(blocks) > 1 else 'one', when(asked.now, asked.now, asked.zone)))
+    if len(blocks) < len(groups):
+        out.line('%d more sessions left out to stay within %d characters (--budget 0 shows all).' % (len(groups) - len(blocks), args.budget))
+    if first:
+        out.line('Read on: sd-recall.py show %s' % first)
+
+
+def _grouped(hits):
+    """-> [(session row id, [Hit])] in the order of each session's first hit; a prompt known from a history alone stands for itself."""
+    groups, places = [], {}
+    for hit in hits:
+        place = places.get(hit.session) if hit.session is not None else None
+        if place is None:
+            place = places[hit.session] = len(groups)
+            groups.append((hit.session, []))
+        groups[place][1].append(hit)
+    return groups
+
+
+def _block(args, asked, row, hits, rows, ids, clean):
+    """-> (text, reference of the first hit): what is shown of one session.
+
+    ids: {session id: its short form}, of every session of the answer.
+    """
+    title = clean.line(row.title or texts.clip(row.first_prompt or '', 80)) or '(no title)'
+    marks = ''.join(m for flag, m in ((row.gone, ' [transcript gone]'), (row.machine, ' [machine-made session]')) if flag)
+    lines = ['%s  %s  %s  %s' % (row.sid, when(hits[0].time or row.modified, asked.now, asked.zone), row.agent, clean.line(row.project)),
+             '  %s%s' % (title, marks)]
+    first = None
+    for hit in hits:
+        # Before the marks: a mark inside a tag would hide it.
+        _, source, kind, snippet = _hit(asked, hit, rows, clean, texts.neutralise)
+        ref = ids.get(row.sid, row.sid) + reference(row, source, hit.line)[len(row.sid):]
+        first = first or ref
+        lack = ' (lacks: %s)' % ', '.join(hit.missing) if hit.missing else ''
+        lines.append('  %s  %s%s' % (ref, kind, clean.line(lack)))
+        lines.append('    ' + texts.printable(snippet))
+        lines.extend(_around(args, asked, row, source, hit, clean))
+        if hit.copies:
+            lines.append('    also in %s' % ', '.join(ids[rows[c].sid] for c in hit.copies[:4] if c in rows))
+    return '\n'.join(lines), first
 
 
 def _around(args, asked, row, source, hit, clean):
