@@ -207,3 +207,23 @@ def test_where_it_worked_is_said(home):
     got = home.run('errors', *APP).out
     assert '  worked elsewhere in the project (%s:' % home.sid('second')[:8] in got and '  Bash (2 times): pytest -q' in got
     assert '  no later call of this kind worked' in home.run('errors', 'deploy', '--scope', '/home/dev/site').out
+
+
+# sessions that grow side by side
+
+def test_a_call_and_its_result_belong_together_however_much_others_said_between(tmp_path):
+    home = Recall(tmp_path)
+    story = Story(home, 'first').user('fix it').bash('make', 'make: *** broken', True).bash('make', 'done')
+    story.edit('/home/dev/app/a.py', 'no such text', True).edit('/home/dev/app/b.py')
+    records = story.records
+    for count in range(1, len(records) + 1):
+        story.records = records[:count]
+        story.write()
+        busy = Story(home, 'busy%d' % count, cwd='/home/dev/site', folder='-home-dev-site')
+        for _ in range(70):
+            busy.user('meanwhile').say('well')
+        busy.write()
+        home.search('meanwhile')
+    found = errors(home, 'broken')
+    assert [(one['tool'], one['input'], one['fix']['input'], one['fix']['place']) for one in found] == [('Bash', 'make', 'make', 'session')]
+    assert touched(home, 'a.py') == [] and touched(home, 'b.py') == [('first', 'edit', '/home/dev/app/b.py', 'fix it')]

@@ -1,7 +1,8 @@
 """Search against a model of it: homes that come about, grow, fork and shrink by chance, asked whatever the query language has.
 
 The model keeps every message as words and knows nothing of indexes: a session answers when it holds every term in messages that
-pass the filters, unless all of them are copies of what an older session holds.
+pass the filters, unless all of them are copies of what an older session holds. What the asking session said itself since its last
+compaction is in its context still, and does not count.
 """
 import json
 import os
@@ -15,7 +16,7 @@ from recalling import Recall
 
 WORDS = ('amber', 'basalt', 'cobalt', 'dahlia', 'ember', 'fjord', 'garnet', 'hazel')
 PLACES = ('/home/dev/app', '/home/dev/web', '/srv/api')
-SPOKEN, WORKED = {'prompt', 'reply', 'thinking', 'title'}, {'call', 'result', 'error', 'task'}
+SPOKEN, WORKED = {'prompt', 'reply', 'thinking', 'title'}, {'call', 'result', 'error', 'task', 'recap'}
 ROLES = {'user': {'prompt'}, 'assistant': {'reply'}, 'thinking': {'thinking'}, 'tool': {'call', 'result', 'error'}, 'title': {'title'}}
 
 
@@ -42,6 +43,11 @@ class Conversation(object):
         """-> every Message, titles and subagents' too."""
         return (self.messages + [Message('title ' + title, 'title', title, None, None) for title in self.titles]
                 + [message for messages in self.agents.values() for message in messages])
+
+    def out_of_context(self):
+        """-> the Messages that are not in the session's context any more: before its last recap, and its subagents'."""
+        recaps = [at for at, message in enumerate(self.messages) if message.kind == 'recap']
+        return self.messages[:recaps[-1] if recaps else 0] + [message for messages in self.agents.values() for message in messages]
 
     def shares(self, other):
         """True where both hold a message."""
@@ -106,7 +112,11 @@ class World(object):
             one.messages += self.speak(one.name, one.place, 3)
         elif chance < 0.75:
             one.titles.append(self.say())
-        elif chance < 0.9:
+        elif chance < 0.8:
+            text, (number, time) = self.say(), self._next()
+            row = small.user(text, number, time, sid=self.home.sid(one.name), cwd=one.place, isCompactSummary=True)
+            one.messages.append(Message(number, 'recap', text, time, row))
+        elif chance < 0.92:
             agent = 'a%d' % self.dice.randint(1, 2)
             one.agents.setdefault(agent, []).extend(self.speak(one.name, one.place, 3, agent))
         elif len(self.sessions) > 2 and (one.forked or not any(other.shares(one) for other in self.sessions if other is not one)):
@@ -127,7 +137,7 @@ class World(object):
             for agent, messages in one.agents.items():
                 _put(os.path.join(self._path(one)[:-6], 'subagents', 'agent-%s.jsonl' % agent), [message.row for message in messages])
 
-    def answering(self, terms, without, kinds, since, until, place):
+    def answering(self, terms, without, kinds, since, until, place, asking):
         """-> names of the sessions that answer; None where none holds every term (the best of the others are answered then)."""
         def fits(message):
             return (message.kind in kinds and not without & set(message.words)
@@ -137,7 +147,8 @@ class World(object):
         found, holding = [], [set() for _ in terms]
         for one in self.sessions:
             if place in (None, one.place):
-                messages = [message for message in one.all() if fits(message) and any(term.held(message.words) for term in terms)]
+                known = one.out_of_context() if one.name == asking else one.all()
+                messages = [message for message in known if fits(message) and any(term.held(message.words) for term in terms)]
                 for term, names in zip(terms, holding):
                     if any(term.held(message.words) for message in messages):
                         names.add(one.name)
@@ -191,7 +202,7 @@ def _iso(seconds):
 
 
 def asked(dice, world):
-    """-> (arguments of a search, what the model is asked)."""
+    """-> (arguments of a search, what the model is asked); the last thing it is asked is the session that asks, or None."""
     terms, without = [Term(dice) for _ in range(dice.randint(1, 3))], set([dice.choice(WORDS)] if dice.random() < 0.25 else [])
     role, place = dice.choice([None] * 5 + sorted(ROLES)), dice.choice((None, None) + PLACES)
     tools = dice.random() < 0.5 or role == 'tool'
@@ -201,7 +212,7 @@ def asked(dice, world):
     argv += (['--include-tools'] if tools else []) + (['--role', role] if role else []) + (['--project', place] if place else [])
     argv += (['--since', _iso(since)] if since is not None else []) + (['--until', _iso(until)] if until is not None else [])
     kinds = ROLES[role] if role else SPOKEN | WORKED if tools else SPOKEN
-    return argv, (terms, without, kinds, since, until, place)
+    return argv, (terms, without, kinds, since, until, place, dice.choice(world.sessions).name if dice.random() < 0.3 else None)
 
 
 @pytest.mark.parametrize('seed', range(24))
@@ -218,6 +229,7 @@ def test_search_answers_as_the_model_does(tmp_path, seed):
             argv, question = asked(dice, world)
             expected = world.answering(*question)
             if expected is not None:
-                got = world.home.search(*argv)
+                env = {'CLAUDE_CODE_SESSION_ID': world.home.sid(question[-1])} if question[-1] is not None else {}
+                got = world.home.search(*argv, **env)
                 assert sorted(set(world.home.name(hit['session_id']) for hit in got['hits'])) == sorted(expected), argv
                 assert got['total_sessions'] == len(expected) and not got['partial'], argv

@@ -12,6 +12,7 @@ from echolib.index import matching
 from helpers import environment, newer_only
 from large import large_home
 from recalling import Recall, exhaustive
+from story import Story
 from test_query import random_query
 
 
@@ -237,6 +238,20 @@ def test_a_question_that_names_a_day(home):
     assert home.found('2026年3月9日我们做了什么 report')[0] == 'day 9'
     # The day alone is enough, whatever the words.
     assert home.found('what was it that we talked about on 2026-03-21')[0] == 'day 21'
+
+
+def test_a_question_is_ranked_alike_however_a_session_grew(home, tmp_path):
+    story = Story(home, 'live').user('why is the gateway queue full').say('the retry keeps requests').user('and the timeout').say('the gateway retries')
+    records = story.records
+    for count in range(1, len(records) + 1):
+        story.records = records[:count]
+        story.write()
+        home.say('beside %d' % count, *['meanwhile the queue %d' % n for n in range(20)])
+        home.search('queue')
+    question = 'why does the gateway retry requests when the queue is full'
+    ranked = [sorted((hit['ref'], hit['score']) for hit in home.search(question, '--limit', '0', '--per-session', '0', **env)['hits'])
+              for env in ({}, {'SESSION_DIGGER_DATA_DIR': str(tmp_path)})]
+    assert ranked[0] == ranked[1] and len(ranked[0]) > 80
 
 
 # what is tried when nothing holds the words

@@ -268,7 +268,7 @@ class Builder(object):
         row = self.db.execute('select shard, ranges from files where id = ?', (file,)).fetchone()
         if row is None or row[0] is None:
             return
-        ranges = [tuple(int(n) for n in piece.split('-')) for piece in row[1].split(',')] if row[1] else []
+        ranges = schema.pieces(row[1])
         if ranges:
             self.dead.setdefault(row[0], []).extend(ranges)
             self.db.execute('update shards set dead = dead + ? where id = ?', (sum(b - a for a, b in ranges), row[0]))

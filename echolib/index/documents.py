@@ -1,4 +1,6 @@
 """Which events are searched, as what kind of document, and with which text."""
+from zlib import crc32
+
 from ..events import ATTACHMENT, INJECTED, META, OK, PROMPT, RECAP, REPLY, THINKING, TOOL_CALL, TOOL_RESULT
 from . import schema
 
@@ -27,6 +29,11 @@ def document_kind(event):
 
 _INJECTED = {RECAP: schema.RECAP_DOC, ATTACHMENT: schema.ATTACHED_DOC, 'shell': schema.PROMPT_DOC,
              'task': schema.TASK_DOC, 'duplicate': 0}
+
+
+def ident_of(identity):
+    """-> the number that stands for an event's identity (a text) among documents: docs.ident."""
+    return crc32(identity.encode('utf-8', 'replace'))
 
 
 def document_text(adapter, source, event):

@@ -13,7 +13,7 @@ from ..base.shapes import shape
 from ..events import TOOL_RESULT
 from ..records import Coverage
 from . import schema
-from .documents import document_kind, document_text
+from .documents import document_kind, document_text, ident_of
 
 # A piece is cut after this much, so that a killed build loses little and memory stays bounded.
 PIECE_BYTES = 24 << 20
@@ -78,7 +78,7 @@ class ShardWriter(object):
         self.next += 1
         _, _, time, _, _, ident, message, _, _, line, offset, length, part = event
         self._docs.append((number, file, line, offset, length, part, kind, time,
-                           crc32((message or '' if kind == schema.HISTORY_DOC else ident or text).encode('utf-8', 'replace'))))
+                           ident_of(message or '' if kind == schema.HISTORY_DOC else ident or text)))
         (self._prose if kind < schema.TOOL_KINDS else self._tools).append((number, fold_by_runs(text)))
         self._chars += len(text)
         if self._chars > _FLUSH_CHARS:

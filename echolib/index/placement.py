@@ -8,6 +8,7 @@ from itertools import accumulate, chain, compress, repeat
 from operator import lt, sub
 
 from ..base.shapes import shape
+from . import schema
 
 # Up to this many documents are looked up one by one.
 FEW = 300
@@ -22,7 +23,7 @@ class Placement(object):
 
     def __init__(self, db, shards):
         self.db, self.shards = db, shards
-        self._pieces, self._spreads, self._file_of, self._session_of = {}, {}, {}, {}
+        self._pieces, self._spreads, self._file_of, self._session_of, self._of_file = {}, {}, {}, {}, {}
 
     def pieces(self, shard):
         """-> (first documents, files, sessions) of a shard's pieces in order; what belongs to no file is a piece of None."""
@@ -35,9 +36,7 @@ class Placement(object):
             values = list(map(int, text.replace('-', ',').split(','))) if text else []
             rows = list(zip(values[0::4], values[1::4], values[2::4], values[3::4]))
             for ranges, file, session in self.db.execute("select ranges, id, session from files where shard = ? and instr(ranges, ',') > 0", (number,)):
-                for piece in ranges.split(','):
-                    first, _, end = piece.partition('-')
-                    rows.append((int(first), int(end), file, session or 0))
+                rows.extend(piece + (file, session or 0) for piece in schema.pieces(ranges))
             rows.sort()
             bounds, files, sessions, at = [], [], [], 0
             for first, end, file, session in rows:
@@ -102,6 +101,38 @@ class Placement(object):
             bounds, _, sessions = self._pieces[shard]
             return sessions[bisect_right(bounds, number) - 1]
         return self.session_of(self.file(shard, number))
+
+    def load(self, files):
+        """Look up where the documents of many files lie at once."""
+        wanted = set(files).difference(self._of_file)
+        self._of_file.update((file, (None, ())) for file in wanted)
+        for file, shard, ranges in schema.rows_of(self.db, 'select id, shard, ranges from files where id in (%s)', wanted):
+            self._of_file[file] = shard, schema.pieces(ranges)
+
+    def of_file(self, file):
+        """-> (id of the shard, [(first document, the one behind the last)]) of a file's documents, in their order.
+
+        Of a file that grew they lie in several pieces, other files' documents between them.
+        """
+        if file not in self._of_file:
+            self.load((file,))
+        return self._of_file[file]
+
+    def beside(self, file, number, ahead, most=None):
+        """-> [(first, the one behind the last)] of a file's documents behind (ahead=True) or before one of them, nearest first.
+
+        most: not more documents than this.
+        """
+        pieces, out = self.of_file(file)[1], []
+        for first, end in pieces if ahead else reversed(pieces):
+            first, end = (max(first, number + 1), end) if ahead else (first, min(end, number))
+            if first >= end or most == 0:
+                continue
+            if most is not None:
+                first, end = (first, min(end, first + most)) if ahead else (max(first, end - most), end)
+                most -= end - first
+            out.append((first, end))
+        return out
 
     def session_of(self, file):
         """-> row id of a file's session, None without one."""

@@ -22,8 +22,7 @@ def first_prompts(view, sources, rows, most):
         if found is None or len(found) >= most or shard not in shards:
             continue
         db, counted = shards[shard]
-        for piece in ranges.split(','):
-            first, end = (int(number) for number in piece.split('-'))
+        for first, end in schema.pieces(ranges):
             for line, offset, length, part in db.execute(
                     'select line, offset, length, part from docs where id >= ? and id < ? and kind = ? and file = ? order by id limit ?',
                     (first, min(end, counted), schema.PROMPT_DOC, file, most - len(found))).fetchall():

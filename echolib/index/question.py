@@ -44,7 +44,7 @@ def answer(searcher, query, tables, options):
     searcher.load(read)
     searcher.texts.load(row[0] for row in (searcher.doc(*doc) for doc in read) if row is not None)
     scores = dict((doc, question.score_text(searcher.text(*doc))) for doc in read)
-    around = [ranking.neighbours(db, [n for s, n in read if s == shard]) for shard, (_, db, _) in enumerate(searcher.shards)]
+    around = _around(searcher, read)
     rows = []
     for doc in read:
         shard, number = doc
@@ -67,6 +67,17 @@ def answer(searcher, query, tables, options):
         hits = searcher.rank(query, rows, holding, copies, options)
     partial = not holding[0].intersection(*holding[1:])
     return Answer(hits, len(answering), partial, searcher.notes, query.terms, frozenset(answering))
+
+
+def _around(searcher, read):
+    """-> ranking.neighbours() of documents, a list by shards."""
+    beside, placement = [{} for _ in searcher.shards], searcher.placement
+    files = dict((doc, placement.file(*doc)) for doc in read)
+    placement.load(set(files.values()) - {None})
+    for (shard, number), file in files.items():
+        if file is not None:
+            beside[shard][number] = tuple(placement.beside(file, number, ahead, ranking.NEAR) for ahead in (False, True))
+    return [ranking.neighbours(db, some) for (_, db, _), some in zip(searcher.shards, beside)]
 
 
 def _shares(searcher, question, found, wanted, average):
@@ -96,11 +107,13 @@ def _on_days(searcher, dates, options):
         if span[0] is None:
             continue
         where, values = searcher.filter(PROSE, options)
+        hidden = searcher.hidden(shard, options)
         for since, until in ranking.spans(dates, span[0], span[1]):
             for doc, file in db.execute(
                     'select d.id, d.file from docs d where d.time >= ? and d.time < ? and d.id < ? and d.kind in (2, 3)%s'
                     ' order by d.time' % where, [since, until, end] + values):
-                if searcher.session_of(file) is not None and searcher.allowed(file, options):
+                if (searcher.session_of(file) is not None and searcher.allowed(file, options)
+                        and not any(first <= doc < behind for first, behind in hidden)):
                     out.add((shard, doc))
                     if len(out) >= ranking.READ:
                         return out

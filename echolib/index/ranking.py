@@ -17,7 +17,7 @@ NEXT, AFTER_NEXT, SESSION, PAIRS, FORM = 0.35, 0.15, 0.5, 0.2, 0.8
 # Candidates whose text is reread for an exact score.
 READ = 100
 # So many documents further on, calls and results among them, no message counts as next to another.
-_NEAR = 14
+NEAR = 14
 
 
 class Question(object):
@@ -91,24 +91,25 @@ class Question(object):
         return score
 
 
-def neighbours(db, numbers):
-    """-> {document: (ids one message away, ids two away)} of prose documents of a shard, in their files."""
-    spans, files, wanted, out = [], {}, set(numbers), {}
-    for number in sorted(numbers):
-        if spans and number - _NEAR <= spans[-1][1]:
-            spans[-1][1] = number + _NEAR
+def neighbours(db, beside):
+    """-> {document: (ids one message away, ids two away)} of prose documents of a shard, in their files.
+
+    beside: {document: (Placement.beside() before it, behind it)}.
+    """
+    spans = []
+    for first, end in sorted(set(span for sides in beside.values() for side in sides for span in side)):
+        if spans and first <= spans[-1][1]:
+            spans[-1][1] = max(end, spans[-1][1])
         else:
-            spans.append([number - _NEAR, number + _NEAR])
+            spans.append([first, end])
     # The kind in the statement itself: as a value SQLite would plan anew each time, for there is an index of some kinds.
-    ask = 'select id, file from docs where id between ? and ? and kind < %d' % schema.TOOL_KINDS
-    for span in spans:
-        for number, file in db.execute(ask, span):
-            files.setdefault(file, []).append(number)
-    for ids in files.values():
-        for at, number in enumerate(ids):
-            if number in wanted:
-                one, two = ids[max(0, at - 1):at] + ids[at + 1:at + 2], ids[max(0, at - 2):max(0, at - 1)] + ids[at + 2:at + 3]
-                out[number] = [n for n in one if abs(n - number) <= _NEAR], [n for n in two if abs(n - number) <= _NEAR]
+    ask = 'select id from docs where id >= ? and id < ? and kind < %d' % schema.TOOL_KINDS
+    ids = [row[0] for span in spans for row in db.execute(ask, span)]
+    out = {}
+    for number, (before, behind) in beside.items():
+        back = [n for first, end in before for n in reversed(ids[bisect_left(ids, first):bisect_left(ids, end)])]
+        on = [n for first, end in behind for n in ids[bisect_left(ids, first):bisect_left(ids, end)]]
+        out[number] = back[:1] + on[:1], back[1:2] + on[1:2]
     return out
 
 

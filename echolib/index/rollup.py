@@ -3,6 +3,7 @@ import json
 
 from .. import analysis
 from ..base import paths
+from .documents import ident_of
 from .schema import storable
 from .seniority import age
 
@@ -167,11 +168,10 @@ def read_for_summaries(db):
 
 
 def _tie(db, shard, start, leaves, read_uuid):
-    from zlib import crc32
     wanted, changed = {}, set()
     for leaf in leaves:
         for form in (leaf, leaf + '/0', leaf + '/1', leaf + '/2', leaf + '/3', leaf + '/4'):
-            wanted[crc32(form.encode('utf-8'))] = leaf
+            wanted[ident_of(form)] = leaf
     if leaves:
         shard.execute('create temp table if not exists wanted (ident integer primary key)')
         shard.execute('delete from wanted')

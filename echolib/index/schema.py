@@ -78,6 +78,11 @@ KIND_NAMES = {TITLE: 'title', PROMPT_DOC: 'prompt', REPLY_DOC: 'reply', THINKING
               ATTACHED_DOC: 'attachment', INJECTED_DOC: 'injected'}
 
 
+def pieces(ranges):
+    """-> [(first document, the one behind the last)] of a file's text `ranges`, in order."""
+    return [tuple(map(int, piece.split('-'))) for piece in ranges.split(',')] if ranges else []
+
+
 def versions():
     """-> the text that tells whether an index was made by this code: schema, fold, parsers, what is told of corrections and
     commands; prices are not part of it."""

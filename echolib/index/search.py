@@ -105,7 +105,7 @@ class Searcher(Selection):
         expression = glue.join(alternatives_expression(a) for a in query.terms)
         if query.without:
             expression = '(%s) NOT %s' % (expression, alternatives_expression(query.without))
-        where, values = self.filter(PROSE, options._replace(kinds={schema.HISTORY_DOC}, hide={}))
+        where, values = self.filter(PROSE, options._replace(kinds={schema.HISTORY_DOC}))
         places = dict((number, i) for i, (number, _, _) in enumerate(self.shards))
         for number, (first, last) in self.remembered:
             shard = places[number]
@@ -333,16 +333,17 @@ class Searcher(Selection):
 
     def still_in_context(self, sid):
         """-> {file id: line}: what the asking session still has in its context (behind its last compaction)."""
-        out = {}
-        for file, shard in self.db.execute(
-                "select f.id, f.shard from files f join sessions s on s.id = f.session where s.sid = ? and f.role = 'main'", (sid,)):
-            line = 0
-            for number, db, end in self.shards:
-                if number == shard:
-                    row = db.execute('select max(line) from docs where file = ? and kind = ? and id < ?',
-                                     (file, schema.RECAP_DOC, end)).fetchone()
-                    line = row[0] or 0
-            out[file] = line
+        out, shards = {}, dict((number, (db, end)) for number, db, end in self.shards)
+        for file, in self.db.execute("select f.id from files f join sessions s on s.id = f.session where s.sid = ? and f.role = 'main'", (sid,)):
+            out[file] = 0
+            shard, pieces = self.placement.of_file(file)
+            for first, end in reversed(pieces if shard in shards else ()):
+                db, counted = shards[shard]
+                row = db.execute('select line from docs where id >= ? and id < ? and kind = %d order by id desc limit 1' % schema.RECAP_DOC,
+                                 (first, min(end, counted))).fetchone()
+                if row is not None:
+                    out[file] = row[0]
+                    break
         return out
 
     def sessions_naming(self, path):

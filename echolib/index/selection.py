@@ -47,13 +47,13 @@ class Selection(object):
     def __init__(self, db, shards, texts):
         self.db, self.shards, self.texts = db, shards, texts
         self.placement = Placement(db, shards)
-        self._rows, self._passed = {}, {}
+        self._rows, self._passed, self._hidden = {}, {}, {}
         self.rivals = set(row[0] for row in db.execute('select distinct file from rivals'))
         self.copied = set(row[0] for row in db.execute('select id from sessions where copy_of is not null'))
         rows = db.execute("select id, shard, ranges from files where role = 'history'").fetchall()
         # Files of prompts that were typed in whatever session, and where their documents lie: [(shard id, (first, end))].
         self.history = set(row[0] for row in rows)
-        self.remembered = [(row[1], tuple(map(int, piece.split('-')))) for row in rows if row[2] for piece in row[2].split(',')]
+        self.remembered = [(row[1], piece) for row in rows for piece in schema.pieces(row[2])]
         self.notes = []
 
     def session_of(self, file):
@@ -90,6 +90,8 @@ class Selection(object):
         if not found:
             return []
         ids = list(map(int, found.split(',')))
+        for first, behind in self.hidden(shard, options):
+            del ids[bisect_left(ids, first):bisect_left(ids, behind)]
         ids = self._allowed_of(shard, ids, options)
         return ids if options.accept is None else self._accepted(shard, ids, options.accept)
 
@@ -121,7 +123,8 @@ class Selection(object):
         return file not in self.history and session not in self.copied and (options.sessions is None or session in options.sessions)
 
     def filter(self, table, options):
-        """-> (condition on docs d, its values) of what Options ask of a document's row; '' for nothing."""
+        """-> (condition on docs d, its values) of what Options ask of a document's row; '' for nothing. What they hide is not
+        part of it: that would join each document of a common word."""
         where = ''
         if options.kinds is not None:
             where += ' and d.kind in (%s)' % ','.join('%d' % k for k in sorted(options.kinds))
@@ -129,10 +132,23 @@ class Selection(object):
             where += ' and d.kind < %d' % schema.INJECTED_DOC
         dated, values = between('d.time', options.since, options.until)
         where += dated
-        for file, line in options.hide.items():
-            where += ' and not (d.file = ? and d.line >= ?)'
-            values.extend((file, line))
         return where, values
+
+    def hidden(self, shard, options):
+        """-> [(first, the one behind the last)] of a shard's documents that Options hide."""
+        key = (shard, tuple(options.hide.items()))
+        if key not in self._hidden:
+            self._hidden[key] = [piece for file, line in options.hide.items() for piece in self._from_line(shard, file, line)]
+        return self._hidden[key]
+
+    def _from_line(self, shard, file, line):
+        number, db, _ = self.shards[shard]
+        there, pieces = self.placement.of_file(file)
+        for first, behind in pieces if there == number else ():
+            if line:
+                first = db.execute('select min(id) from docs where id >= ? and id < ? and line >= ?', (first, behind, line)).fetchone()[0]
+            if first is not None:
+                yield first, behind
 
     def _verified(self, docs, alternatives, literal, options):
         """Keep what holds a term as it was typed; where nothing does, what holds its tokens next to each other.

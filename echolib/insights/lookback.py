@@ -7,6 +7,7 @@ import re
 from collections import namedtuple
 
 from ..index import schema
+from ..index.documents import ident_of
 from ..index.query import parse
 from ..index.selection import TOOLS, Options
 from ..shell import command_of, read
@@ -18,7 +19,7 @@ Failure = namedtuple('Failure', 'hit call error count fix reply place')
 Touch = namedtuple('Touch', 'hit what path prompt prompt_hit')
 Decision = namedtuple('Decision', 'hit kind question answer')
 
-# How far behind a failure its remedy is looked for, in documents.
+# How far behind a failure its remedy is looked for, in documents of its file.
 _AHEAD = 120
 # So many earlier times an error happened are asked for a remedy.
 _REPEATS = 5
@@ -134,17 +135,22 @@ class Lookback(object):
         return (row, self.texts.event(row[0], row[2], row[3], row[4])) if row is not None else (None, None)
 
     def _around(self, shard, file, number, kinds, ahead):
-        """-> ids of a file's documents of some kinds behind (ahead=True) or before a document, nearest first."""
-        sql = ('select id from docs where id > ? and id < ? and file = ? and kind in (%s) order by id' if ahead else
-               'select id from docs where id < ? and id > ? and file = ? and kind in (%s) order by id desc')
-        bound = number + _AHEAD if ahead else number - _AHEAD
-        return [r[0] for r in self.searcher.shards[shard][1].execute(sql % ','.join('%d' % k for k in kinds), (number, bound, file))]
+        """-> ids of a file's documents of some kinds among the _AHEAD behind (ahead=True) or before a document, nearest first."""
+        out = []
+        for first, end in self.searcher.placement.beside(file, number, ahead, _AHEAD):
+            out.extend(row[0] for row in self.searcher.shards[shard][1].execute(
+                'select id from docs where id >= ? and id < ? and kind in (%s) order by id%s' % (
+                    ','.join('%d' % kind for kind in kinds), '' if ahead else ' desc'), (first, end)))
+        return out
 
     def _call_of(self, shard, file, number, call_id):
-        for doc in self._around(shard, file, number, (schema.CALL_DOC,), False):
-            _, event = self._event(shard, doc)
-            if event is not None and event.id == call_id:
-                return event
+        for first, end in self.searcher.placement.beside(file, number, False):
+            for doc, in self.searcher.shards[shard][1].execute(
+                    'select id from docs where id >= ? and id < ? and kind = ? and ident = ? order by id desc',
+                    (first, end, schema.CALL_DOC, ident_of(call_id))):
+                _, event = self._event(shard, doc)
+                if event is not None and event.id == call_id:
+                    return event
         return None
 
     def errors(self, text, limit):
@@ -293,9 +299,12 @@ class Lookback(object):
         return False
 
     def _prompt_before(self, shard, row, number):
-        found = self.searcher.shards[shard][1].execute(
-            'select max(id) from docs where file = ? and kind = ? and id < ?', (row[0], schema.PROMPT_DOC, number)).fetchone()[0]
-        if found is None:
+        for first, end in self.searcher.placement.beside(row[0], number, False):
+            found = self.searcher.shards[shard][1].execute(
+                'select max(id) from docs where id >= ? and id < ? and kind = ?', (first, end, schema.PROMPT_DOC)).fetchone()[0]
+            if found is not None:
+                break
+        else:
             return '', None
         before, event = self._event(shard, found)
         return (event.text if event is not None else ''), self._hit(shard, before, found)
