@@ -16,6 +16,7 @@ from echolib.events import cache_hit_rate, is_lower_bound
 from echolib.records import Coverage, Record
 from helpers import shared
 
+ANSWER = 'msg_01AAAAAAAAAAAAAAAAAAAAAA'
 BUCKETS = ('input', 'output', 'cache_read', 'cache_write_5m', 'cache_write_1h')
 BLANK = Fact(0, None, 0, '', 0, 0, 0, 0, 0, 0, 0, '')
 
@@ -101,7 +102,7 @@ def test_the_same_line_twice_changes_nothing(kind):
 # What lines of one response make: name -> (rows as (output, stop reason, ...), tokens)
 def test_one_response_over_many_lines_counts_once():
     rows = [make.usage(3, 4, 12000, 900), make.usage(3, 4, 12000, 900), make.usage(900, 4, 12000, 900)]
-    records = [make.assistant('part %d' % n, id='msg_1', usage=usage, stop=None) for n, usage in enumerate(rows)]
+    records = [make.assistant('part %d' % n, id=ANSWER, usage=usage, stop=None) for n, usage in enumerate(rows)]
     records[2]['message']['stop_reason'] = 'end_turn'
     # A tool runs while the response still streams: its result stands between.
     other = [make.result('toolu_1'), make.assistant('other', id='msg_2', usage=make.usage(7, 1))]
@@ -110,7 +111,7 @@ def test_one_response_over_many_lines_counts_once():
         assert (keys['api_calls'], keys['assistant_messages'], keys['output_known_calls']) == (2, 2, 2)
         # 900 + 7, 4 + 1
         assert keys['tokens'] == {'input': 5, 'output': 907, 'cache_read': 12000, 'cache_write_5m': 900, 'cache_write_1h': 0}
-    found = folded(records).facts['cmsg_1']
+    found = folded(records).facts['c' + ANSWER]
     assert (found.status, found.extra, found.visible) == (1, '|||0|0|end_turn', 3 * len('part 0'))
 
 
@@ -124,9 +125,9 @@ def test_ids_alone_are_the_key():
 
 
 def test_a_side_question_that_repeats_an_answer_is_the_main_chains():
-    rows = [make.assistant('x', id='msg_1', usage=make.usage(5)), make.assistant('x', id='msg_1', isSidechain=True, usage=make.usage(5))]
+    rows = [make.assistant('x', id=ANSWER, usage=make.usage(5)), make.assistant('x', id=ANSWER, isSidechain=True, usage=make.usage(5))]
     for order in (rows, rows[::-1]):
-        assert folded(order).facts['cmsg_1'].side == 0
+        assert folded(order).facts['c' + ANSWER].side == 0
 
 
 # Output counts: (output, the record has a stop reason, bytes seen) -> is it only where the stream began?
@@ -348,11 +349,11 @@ def test_versions_that_rename_copies(version, renames):
 def test_prompts_of_renaming_versions_are_tied_to_the_answer():
     made = make.Session(version='1.0.51', generation=make.OLD)
     prompt = made.user('hi')
-    found = folded([prompt, made.assistant('answer', id='msg_1')]).facts
-    assert found['p' + prompt['uuid']].extra == 'cmsg_1'
+    found = folded([prompt, made.assistant('answer', id=ANSWER)]).facts
+    assert found['p' + prompt['uuid']].extra == 'c' + ANSWER
     made = make.Session(version='1.0.128', generation=make.OLD)
     prompt = made.user('hi')
-    assert folded([prompt, made.assistant('answer', id='msg_1')]).facts['p' + prompt['uuid']].extra == ''
+    assert folded([prompt, made.assistant('answer', id=ANSWER)]).facts['p' + prompt['uuid']].extra == ''
 
 
 # Real sessions: what a scripted model server sent, and what was done, is in expected.json and MANIFEST.md.

@@ -16,6 +16,7 @@ from echolib.records import Coverage, Record, parse_line, read_records
 from helpers import shared
 
 AGENT = 'a1b2c3d'
+LONG = 'msg_01AAAAAAAAAAAAAAAAAAAAAA'
 
 
 def parse(records, role='main', state=None, coverage=None):
@@ -290,10 +291,10 @@ def test_content_that_is_no_list(content, expected):
 
 
 def test_events_carry_their_identity():
-    record = make.assistant('Done.', tool='Bash', input={'command': 'ls'}, thinking='hm', id='msg_1', call='toolu_1')
+    record = make.assistant('Done.', tool='Bash', input={'command': 'ls'}, thinking='hm', id=LONG, call='toolu_1')
     thinking, reply, call, usage = [event for event in parse([record]) if event.part >= 0]
-    assert [event.message for event in (thinking, reply, call, usage)] == ['msg_1'] * 4
-    assert (call.id, call.data, usage.id) == ('toolu_1', {'command': 'ls'}, 'msg_1')
+    assert [event.message for event in (thinking, reply, call, usage)] == [LONG] * 4
+    assert (call.id, call.data, usage.id) == ('toolu_1', {'command': 'ls'}, LONG)
     assert len({thinking.id, reply.id, call.id, usage.id}) == 4
     assert [event.part for event in (thinking, reply, call, usage)] == [0, 1, 2, 3]
 
@@ -302,7 +303,7 @@ def test_the_key_of_an_answer():
     def key(record):
         return [event.id for event in parse([record]) if event.kind == 'usage'][0]
     # Copies of 1.0.0 to 2.0.0 lose the request id, third-party backends have none: the message id alone is the key.
-    assert key(make.assistant('x', id='msg_1')) == key(make.assistant('x', id='msg_1', requestId=make.ABSENT)) == 'msg_1'
+    assert key(make.assistant('x', id=LONG)) == key(make.assistant('x', id=LONG, requestId=make.ABSENT)) == LONG
     assert key(make.assistant('x', id=make.ABSENT, requestId='req_1')) == 'req_1'
     record = make.assistant('x', id=make.ABSENT, requestId=make.ABSENT)
     assert key(record) == record['uuid']
@@ -369,6 +370,50 @@ def test_usage(name):
     found = parse_usage({'model': 'm', 'usage': usage, 'stop_reason': 'end_turn'}, 0)
     assert (found.input, found.output, found.cache_read, found.cache_write_5m, found.cache_write_1h) == expected
     assert (found.model, found.final, found.stop_reason) == ('m', 1, 'end_turn')
+
+
+def uses(records, **how):
+    """-> [(identity, model, input, output)] of each response, from the row that knows most."""
+    found = {}
+    for event in parse(records, **how):
+        if event.kind == 'usage':
+            use = event.data.model, event.data.input, event.data.output
+            found[event.id] = max(use, found.get(event.id, use), key=lambda one: one[2])
+    return [(ident,) + found[ident] for ident in found]
+
+
+def test_what_the_counters_leave_out_is_a_call_of_its_own():
+    """An adviser's tokens and those of a compaction on the server stand in `iterations` alone."""
+    parts = [dict(make.usage(300, 100), type='message'), dict(make.usage(7805, 159419), type='advisor_message', model='claude-opus-4-7'),
+             dict(make.usage(3500, 180000), type='compaction'), dict(make.usage(191, 2), type='message'), 'x', None]
+    rows = [make.assistant('a', id=LONG, usage=make.usage(491, 2, iterations=parts)),
+            make.assistant('b', id=LONG, usage=make.usage(491, 2, iterations=parts))]
+    assert [use[1:] for use in uses(rows)] == [(make.MODEL, 2, 491), ('claude-opus-4-7', 159419, 7805), (make.MODEL, 180000, 3500)]
+
+
+def test_responses_that_all_have_the_same_short_id():
+    def said(sent, got, **more):
+        return make.assistant('a', id='ocgo', requestId=make.ABSENT, usage=make.usage(got, sent), **more)
+
+    def turn(prompt, sent, got):
+        return [make.user(prompt), said(sent, 1), said(sent, got)]
+    talk = turn('one', 1000, 10) + turn('two', 1010, 20)
+    # Tools may answer while a response is still written.
+    talk += [said(1010, 5, tool='Bash'), make.result('toolu_1', 'x'), said(1010, 21), said(1500, 30)]
+    # A row that was written before anything was counted belongs to the next.
+    talk += [make.result('toolu_1', 'x'), said(0, 0), said(1600, 40)]
+    assert [use[2:] for use in uses(talk)] == [(1000, 10), (1010, 21), (1500, 30), (1600, 40)]
+    # What is copied into another file is the same response there, whatever its rows are called.
+    state = {}
+    assert [use[0] for use in uses(turn('one', 1000, 10), state=state)] == [use[0] for use in uses(talk)][:1]
+    # A file that grows in the midst of a response goes on with it.
+    assert uses([said(1001, 11)], state=json.loads(json.dumps(state)))[0][0] == uses(talk)[0][0]
+
+
+def test_a_long_id_is_one_response_whatever_its_counters():
+    rows = [make.assistant('a', id=LONG, usage=make.usage(1, 10)), make.result('toolu_1', 'x'),
+            make.assistant('b', id=LONG, usage=make.usage(9, 900))]
+    assert len(uses(rows)) == 1
 
 
 @pytest.mark.parametrize('usage', [None, 'x', [], make.ABSENT])

@@ -90,6 +90,12 @@ TEXTS = {
                  '<teammate-message teammate_id="x">hi</teammate-message>'),
     'other session': ('<cross-session-message from="x">hi</cross-session-message>', INJECTED, 'peer',
                       '<cross-session-message from="x">hi</cross-session-message>'),
+    'other session, introduced': ('Another Claude session sent a message:\n<agent-message from="x">hi</agent-message>', INJECTED, 'peer',
+                                  'Another Claude session sent a message:\n<agent-message from="x">hi</agent-message>'),
+    'other session asked about': ('Another Claude session sent a message: what does that mean?', PROMPT, 'typed',
+                                  'Another Claude session sent a message: what does that mean?'),
+    'notification, introduced': ('[SYSTEM NOTIFICATION - NOT USER INPUT]\n<task-notification>x', INJECTED, 'notification',
+                                 '[SYSTEM NOTIFICATION - NOT USER INPUT]\n<task-notification>x'),
     'stop hook': ('Stop hook feedback:\n- lint first', INJECTED, 'hook', 'Stop hook feedback:\n- lint first'),
     'skill body': ('Base directory for this skill: /a\n# Skill', INJECTED, 'skill', 'Base directory for this skill: /a\n# Skill'),
     # Wrappers around what was typed.

@@ -32,6 +32,8 @@ _COLLATERAL = ('Sibling tool call errored', '<tool_use_error>Sibling tool call e
 _SPILL = Pattern(r'saved to: *([^\n]+)')
 # Clients that cut stdout beside a spilled result cut it to 30,000 characters (2.1.50 and later); more is all of it.
 _STDOUT_KEPT = 32000
+# No id shorter than this was made by the API, nor by a program that makes ids at random.
+_ONE_OF_ITS_KIND = 20
 _usage = Usage._make
 _NO_USAGE = Usage('', 0, 0, 0, 0, 0, 0, 0, '', '', '', 0, 0, '')
 
@@ -101,6 +103,16 @@ def parse_usage(message, visible):
     return _usage((model, counter(get('input_tokens')), counter(get('output_tokens')), counter(get('cache_read_input_tokens')),
                    written - hour, hour, 1 if stop else 0, visible, _word(get('speed')), _word(get('inference_geo')),
                    _word(get('service_tier')), searches, fetches, stop, counter(details.get('thinking_tokens')) if type(details) is dict else 0))
+
+
+def _aside(message, key):
+    """-> [(identity, Usage)] of what a response used beside its own counters: a second model that it asked (advisor), a
+    compaction on the server. Iterations of other kinds are parts of the counters (the API's description of `iterations`)."""
+    usage = message.get('usage')
+    found = usage.get('iterations') if type(usage) is dict else None
+    return [('%s+%d' % (key, place), parse_usage({'model': one.get('model') or message.get('model'), 'usage': one, 'stop_reason': 'end_turn'}, 0))
+            for place, one in enumerate(found if type(found) is list else ())
+            if type(one) is dict and one.get('type') in ('advisor_message', 'compaction')]
 
 
 def result_text(content, depth=0):
@@ -263,7 +275,11 @@ class Parser(object):
         # Parts count from the first event of content: what the state adds before them must not move them.
         base = len(out)
         uuid = _word(data.get('uuid'))
-        key = _word(message.get('id')) or _word(data.get('requestId')) or uuid or '%s:%d' % (self.place, offset)
+        key = _word(message.get('id'))
+        if not key:
+            key = _word(data.get('requestId')) or uuid or '%s:%d' % (self.place, offset)
+        elif len(key) < _ONE_OF_ITS_KIND:
+            key = self._response(key, message, _word(data.get('requestId')))
         chain = self._chain_of(data)
         turn = 0 if chain else self.turn
         api_error = data.get('isApiErrorMessage') is True
@@ -307,11 +323,27 @@ class Parser(object):
                 out.append(Event(UNKNOWN, 'block %s' % _word(kind)[:40], time, chain, turn, ident, key, '', None,
                                  line, offset, length, part))
         if not synthetic:
-            out.append(Event(USAGE, '', time, chain, turn, key, key, '', parse_usage(message, visible), line, offset,
-                             length, len(out) - base))
+            for ident, use in [(key, parse_usage(message, visible))] + _aside(message, key):
+                out.append(Event(USAGE, '', time, chain, turn, ident, ident, '', use, line, offset, length, len(out) - base))
         return out
 
+    def _response(self, name, message, request):
+        """-> the identity of a response whose id is too short to be the only one: some programs in between give every response the
+        same. Another one begins behind a result or a prompt where the counters of what was sent are others."""
+        use = parse_usage(message, 0)
+        sent = [use.input, use.cache_read, use.cache_write_5m + use.cache_write_1h]
+        last = self.state.get('response')
+        if last is not None and last[0] == name and (not last[4] or sent == last[2] or not any(sent) or not any(last[2])
+                                                     or request and request == last[3]):
+            if not any(last[2]):
+                last[2] = sent
+        else:
+            last = self.state['response'] = [name, '%s#%d.%d.%d' % tuple([name] + sent) if any(sent) else name, sent, request, 0]
+        return last[1]
+
     def _user(self, data, line, offset, length):
+        if 'response' in self.state:
+            self.state['response'][4] = 1
         message = data.get('message')
         if type(message) is not dict or 'content' not in message:
             return self._drift(data, 'user record without content', line, offset, length)

@@ -14,10 +14,15 @@ _MACHINE = (
     ('<bash-input>', 'shell'), ('<bash-stdout>', 'shell_output'), ('<bash-stderr>', 'shell_output'),
     ('<task-notification>', 'notification'), ('<bash-notification>', 'notification'),
     ('<teammate-message', 'peer'), ('<cross-session-message', 'peer'), ('<agent-message', 'peer'),
+    ('[SYSTEM NOTIFICATION - NOT USER INPUT]', 'notification'),
+    ('[Cross-session delivery notice]', 'peer'), ('[Cross-session idle notice]', 'peer'),
     ('Stop hook feedback:', 'hook'), ('Base directory for this skill:', 'skill'),
     ('<user-memory-input>', 'memory'),
 )
 _MACHINE_HEADS = tuple(head for head, _ in _MACHINE)
+# How newer clients introduce what another session sent; a person may ask about such a sentence, but not in front of such a tag.
+_PEER_HEAD = 'Another Claude session sent a message:'
+_PEER = Pattern(r'%s\s*<(?:teammate|cross-session|agent)-message\b' % _PEER_HEAD)
 # Blocks the harness puts before or after what was typed: cut away, the rest stays.
 _WRAPPERS = 'system-reminder ide_opened_file ide_selection ide_diagnostics uploaded_files new-diagnostics'.split()
 _WRAPPER = Pattern(r'<(%s)\b[^<>]*>' % '|'.join(_WRAPPERS))
@@ -84,6 +89,8 @@ def classify_text(text):
                 if label == 'memory':
                     return INJECTED, label, '# ' + _tag('user-memory-input', bare)
                 return INJECTED, label, bare
+    if bare.startswith(_PEER_HEAD) and _PEER.match(bare):
+        return INJECTED, 'peer', bare
     if bare.startswith(_RECAP_HEAD):
         return INJECTED, RECAP, bare
     if bare.startswith('Unknown slash command: ') and _NO_COMMAND.match(bare):

@@ -16,7 +16,7 @@ _MACHINE = (
     ('<permissions instructions>', 'meta'), ('<collaboration_mode>', 'meta'), ('<multi_agent_mode>', 'meta'),
     ('<apps_instructions>', 'meta'), ('<turn_aborted>', 'interruption'), ('<skill>', 'skill'),
     ('<subagent_notification>', 'notification'), ('<goal_context', 'meta'), ('<user_action>', 'notice'),
-    ('<user_shell_command>', 'shell'), ('# Context from my IDE setup', 'reminder'),
+    ('<heartbeat>', 'task'), ('<user_shell_command>', 'shell'), ('# Context from my IDE setup', 'reminder'),
     ('The following is the Codex agent history', 'task'),
 )
 _HEADS = tuple(head for head, _ in _MACHINE)
