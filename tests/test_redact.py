@@ -67,6 +67,14 @@ FORMATS = [
     ('密钥：ghp_EXAMPLE0EXAMPLE0EXAMPLE0abcd。', 'ghp_', 'github-token'),
 ]
 NAMED = [
+    ('AWS_BEARER_TOKEN_BEDROCK=ABSKQmVkcm9ja0FQSUtleS14N2syLWF0LTEyMzQ1Njc4OTAxMjphYmNkZWZnaA==', 'ABSK', 'bedrock-key'),
+    ('AWS_BEARER_TOKEN_BEDROCK=bedrock-api-key-YmVkcm9jay5hbWF6b25hd3MuY29tLz9BY3Rpb249Q2FsbA==', 'YmVk', 'bedrock-key'),
+    ('client-key-data: LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQpNSUlFb3dJQkFBS0NBUUVBWkhF', 'LS0tLS1', 'private-key'),
+    ('tls.key: LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0tCk1JSUVvd0lCQUFLQ0FRRUFaSEU=', 'LS0tLS1', 'private-key'),
+    ('git clone https://3a9e7516072cb95eb92e57561d80e1ed511b327f@github.com/a/b.git', '3a9e75', 'token'),
+    ('https://Qw3rTy8uIoP0aSdFgh5@dev.azure.com/x', 'Qw3r', 'token'),
+    ('db: {user: x, pass: s3cret99x}', 's3cret99x', 'password'),
+    ('pwd: hunter22x', 'hunter22x', 'password'),
     ('export GITHUB_TOKEN=ghp_EXAMPLE0EXAMPLE0EXAMPLE0EXAMPLE0abcd', 'EXAMPLE0', 'github-token'),
     ('DB_PASSWORD=hunter2', 'hunter2', 'password'),
     ('PASSWORD=correcthorse', 'correcthorse', 'password'),
@@ -213,6 +221,16 @@ token=token
 password: str
 password: str = None
 def login(user, password=None, token='')
+--- PASS: TestRefresh2_ok (0.00s)
+PASS: tests/unit/test_x.py
+second pass: resolve2
+RESULT: PASS: retry2_ok
+"pwd": "C:/Users/Ann"
+pwd: home/dev/app3
+"zxcvbn-password": "4.4.2-beta", "csrf-token": "npm:csurf@1.11.0"
+const STORAGE_KEY = "app.settings.v1", SESSION_KEY = "user.session.current"
+certificate-authority-data: LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUVvd0lCQUFLQ0FR
+https://some-long-user-name-here@host/x
 msg_01ABCdefGHIjklMNOpqrSTU toolu_01ABCdefGHIjklMNOpqr req_011CABCdefGHIjklMNOp
 commit 5d41402abc4b2a76b9719d911017c592aabbccdd
 sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08

@@ -20,6 +20,11 @@ _SPELT = Pattern(br'(?:\\[a-z]|\\u[0-9a-fA-F]{4}|%[0-9a-fA-F]{2}|\[[0-9;]{0,8}m)
 _FORMATS = (
     ('aws-key', 'AKIA', '![A-Z0-9]{16}'),
     ('aws-key', 'ASIA', '[A-Z0-9]{16}'),
+    ('bedrock-key', 'ABSKQmVkcm9ja0FQSUtleS', '[A-Za-z0-9+/]{20,}={0,2}'),
+    ('bedrock-key', 'bedrock-api-key-', '[A-Za-z0-9+/]{40,}={0,2}'),
+    # BEGIN ... PRIVATE KEY in base64, as files for clusters hold it.
+    ('private-key', 'LS0tLS1CRUdJTi',
+     '!(?:BSU0EgUFJJ|BQUklWQVRF|BFQyBQUklW|BPUEVOU1NI|BFTkNSWVBURUQ|BEU0EgUFJJ)[A-Za-z0-9+/]{20,}={0,2}'),
     ('github-token', 'ghp_ gho_ ghu_ ghs_ ghr_ github_pat_', '[A-Za-z0-9_]{16,}'),
     ('gitlab-token', 'glpat- gldt- glrt- glrtr- glptt- glft- glcbt- glsoat- glagent- glimt- glffct- gloas-', _W + '{16,}(?:[.]' + _W + '+){0,3}'),
     ('slack-token', 'xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xoxe.xox xapp-', '[A-Za-z0-9%-]{10,}'),

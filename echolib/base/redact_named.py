@@ -121,6 +121,8 @@ def _judge(raw, low, at, m, found):
     begin = m.end()
     whole = sign == b'=' and name.isupper() and raw[start - 1:start] not in (b'?', b'&')     # a line of an .env file
     end = _quoted_end(raw, begin, quote) if quote else _bare_end(raw, begin, b'' if whole else _STOPS)
+    if _is_result_or_path(raw, start, name, sign, quote, raw[begin:end]):
+        return begin
     if sign == b'>' and (closing or raw[end:end + 2] != b'</') or sign[:2] in (b'==', b'!=') and not quote:
         return begin
     if not quote and raw[end:end + 1] in (b'(', b'['):
@@ -136,6 +138,17 @@ def _judge(raw, low, at, m, found):
         found.append((begin, end, 1, kind))
         return end
     return begin if quote else max(end, begin)
+
+
+def _is_result_or_path(raw, start, name, sign, quote, value):
+    """True for `PASS: test_x` and `second pass: x`, what a test run says, and for a directory behind `pwd`."""
+    if name.lower() == b'pwd':
+        return b'/' in value or b'\\' in value
+    if name.lower() != b'pass' or sign != b':' or quote:
+        return False
+    before = raw[max(0, start - 200):start]
+    last = before[before.rfind(b'\n') + 1:].strip()[-1:]
+    return name.isupper() or last.isalnum() or last in (b']', b'.', b'!')
 
 
 def _quoted_end(raw, begin, quote):
@@ -157,13 +170,15 @@ def _bare_end(raw, begin, stops=_STOPS):
 
 
 _IDENTIFIER = Pattern(br'[A-Za-z_][\w.]*\Z')
+# What stands behind a package's name in a list of what a program needs.
+_VERSION = Pattern(br'(?:[~^v=]?[0-9]{1,4}\.[0-9]{1,4}(?:\.[0-9]{1,4})?(?:[-+][a-z0-9.-]{1,30})?|(?:npm|workspace|file|link|github):.*)\Z')
 
 
 def _is_plausible(value, kind, style, name):
     """True where a value under a secret's name is one, and no placeholder, reference, word or piece of code."""
     low = value.lower()
     if (len(value) < (4 if kind == 'password' else 6) or low in _NO_VALUES or low == name.lower().strip(b'-')
-            or is_filler(value) or b'...' in value or (_STAND_IN if style == 'quoted' else _REFERENCE).match(value)):
+            or is_filler(value[:64]) or b'...' in value or style == 'quoted' and _VERSION.match(value) or (_STAND_IN if style == 'quoted' else _REFERENCE).match(value)):
         return False
     spoken = _SECRET_WORD.search(low) is not None
     wordy = _WORDY.match(value) is not None
@@ -171,6 +186,8 @@ def _is_plausible(value, kind, style, name):
     if any(c in value for c in b' \t\n'):
         return b'phrase' in name.lower() and not spoken and len(value) > 11
     identifier = _IDENTIFIER.match(value) is not None
+    if kind in ('key', 'secret') and identifier and b'.' in value and value == low and not is_random(value):
+        return False
     if kind == 'password':
         if style in ('env', 'query'):
             return not low.startswith(b'your')
@@ -241,20 +258,24 @@ def _block_start(raw, end):
     return end
 
 
-_PASSWORD = Pattern(br'''://[^\s/:@"'<>\\]{0,64}:([^\s/"'<>\\?#]{1,1500})@(?=[\w\[%$.-])''')
+_PASSWORD = Pattern(br'''://[^\s/:@"'<>\\\[]{0,64}:([^\s/"'<>\\?#]{1,1500})@(?=[\w\[%$.-])''')
+_USER = Pattern(br'://([A-Za-z0-9_-]{16,255})(?::x-oauth-basic)?@(?=[\w\[%$.-])')
 _HOOK = Pattern(br'://(?:hooks\.slack\.com/(?:services|workflows|triggers)|discord(?:app)?\.com/api/webhooks)/'
                 br'([A-Za-z0-9/_-]{8,300})')
 _NO_PASSWORD = Pattern(br'[$<{%*\[]|\.\.\.|x+\Z')
 
 
 def find_urls(raw, low, found, needles):
-    """Passwords in addresses, and addresses that are secret as a whole."""
+    """Passwords in addresses, tokens that stand there as the user, and addresses that are secret as a whole."""
     held = b'@' in raw
     at = low.find(b'://')
     while at >= 0:
         m = _PASSWORD.match(raw, at) if held else None
         if m and not _NO_PASSWORD.match(m.group(1)):
             found.append((m.start(1), m.end(1), 2, 'password'))
+        m = _USER.match(raw, at) if held else None
+        if m and is_random(m.group(1)):
+            found.append((m.start(1), m.end(1), 2, 'token'))
         m = _HOOK.match(raw, at) if raw.startswith((b'hooks.', b'discord'), at + 3) else None
         if m:
             found.append((m.start(1), m.end(1), 0, 'webhook'))

@@ -97,7 +97,7 @@ class _Target(object):
         places, tally = found['places'], {}
         for fact in facts:
             analysis.apply(tally, fact, 1, self.table.cost)
-        data = {'session_id': self.sid, 'agent': self.agent, 'project_path': clean(self.project), 'title': clean(texts.cut(self.title or '', 100)),
+        data = {'session_id': self.sid, 'agent': self.agent, 'project_path': clean(self.project), 'title': texts.cut(clean(self.title or ''), 100),
                 'full_path': texts.clean_surrogates(self.sources[0].path) if self.sources else ''}
         data.update(session_keys(self.row, tally) if self.row is not None else analysis.shared_keys(tally))
         for key in ('active_ms', 'idle_ms', 'first_prompt_tokens', 'test_runs', 'test_fail_streak', 'redundant_reads', 'repeated_calls',
@@ -264,7 +264,7 @@ def _all(args, out):
 
 def _summary(one, clean):
     get = one.tally.get
-    return {'session_id': one.row.sid, 'agent': one.row.agent, 'project_path': clean(one.row.project), 'title': clean(texts.cut(one.row.title or one.row.first_prompt, 80)),
+    return {'session_id': one.row.sid, 'agent': one.row.agent, 'project_path': clean(one.row.project), 'title': texts.cut(clean(one.row.title or one.row.first_prompt), 80),
             'modified': iso(one.row.modified), 'turns': get('user_prompts', 0) + get('slash_commands', 0), 'corrections': len(one.corrections),
             'interruptions': get('interruptions', 0), 'tool_calls': get('tool_calls', 0), 'tool_errors': get('tool_errors', 0), 'retry_loops': len(one.loops),
             'test_fail_streak': len(one.streak.places), 'redundant_reads': len(one.rereads),

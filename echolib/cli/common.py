@@ -98,6 +98,7 @@ def resolve_agent(name):
 
 # What is looked at behind a cut: longer than secrets are.
 BEYOND = 8192
+_TITLE = 300
 
 
 class Cleaner(object):
@@ -119,6 +120,10 @@ class Cleaner(object):
     def head(self, value, size):
         """-> the first characters of a text, masked before it is cut: of a secret across the cut no part shows."""
         return self(value[:size + BEYOND] if value else value or '')[:size]
+
+    def title(self, row, size=80):
+        """-> the title of a session's Row, else how its first prompt begins: not longer than anybody reads."""
+        return self.head(row.title, _TITLE) if row.title else text.clip(self.head(row.first_prompt or '', size + 8), size)
 
     def line(self, value):
         """-> one printable line, in which nothing passes for structure to a model."""

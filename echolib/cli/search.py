@@ -206,7 +206,7 @@ def as_json(args, asked, answer, rows, clean):
         hits.append({
             'ref': reference(row, source, hit.line), 'session_id': row.sid, 'agent': row.agent, 'project_path': row.project,
             'full_path': _path(source, row), 'line': hit.line, 'role': _ROLE_OF[kind], 'kind': kind,
-            'timestamp': iso(hit.time), 'title': clean(row.title or (row.first_prompt or '')[:80]), 'snippet': snippet,
+            'timestamp': iso(hit.time), 'title': clean.title(row), 'snippet': snippet,
             'score': round(hit.score, 4), 'missing': list(hit.missing), 'gone': bool(row.gone), 'machine': bool(row.machine),
             'copies': [rows[c].sid for c in hit.copies if c in rows]})
     return {'query': args.query, 'total_sessions': answer.total, 'partial': answer.partial, 'index': asked.index_state(),
@@ -225,7 +225,7 @@ def _tsv(out, asked, answer, rows, clean):
         row, source, kind, snippet = _hit(asked, hit, rows, clean)
         out.line('\t'.join(clean.cell(v) for v in (
             reference(row, source, hit.line), iso(hit.time), row.agent, _ROLE_OF[kind], row.project,
-            row.title or texts.clip(row.first_prompt or '', 80), snippet)))
+            clean.title(row), snippet)))
 
 
 def _text(args, out, asked, answer, rows, clean):
@@ -240,16 +240,18 @@ def _text(args, out, asked, answer, rows, clean):
     ids = dict((row.sid, asked.catalog.short_id(row.sid)) for row in rows.values())
     room = (args.budget or 1 << 60) - len(headline) - 1 - _FRAME
     groups = _grouped(answer.hits)
-    blocks, first = [], None
+    blocks, shown, first = [], [], None
     for session, hits in groups:
         row = rows[session] if session is not None else _remembered(asked, hits[0])
         block, ref = _block(args, asked, row, hits, rows, ids, clean)
         if blocks and len(block) + 1 > room:
             break
         blocks.append(block[:max(0, room)])
+        shown.append((row.sid, hits[0].time or row.modified))
         room -= len(block) + 1
         first = first or (ref if session is not None else None)
-    out.line(texts.fence('\n'.join(blocks), 'several' if len(blocks) > 1 else 'one', when(asked.now, asked.now, asked.zone)))
+    sid, date = shown[0] if len(shown) == 1 else ('several', asked.now)
+    out.line(texts.fence('\n'.join(blocks), sid, when(date, asked.now, asked.zone)))
     if len(blocks) < len(groups):
         out.line('%d more sessions left out to stay within %d characters (--budget 0 shows all).' % (len(groups) - len(blocks), args.budget))
     if first:
@@ -273,7 +275,7 @@ def _block(args, asked, row, hits, rows, ids, clean):
 
     ids: {session id: its short form}, of every session of the answer.
     """
-    title = clean.line(row.title or texts.clip(row.first_prompt or '', 80)) or '(no title)'
+    title = clean.line(clean.title(row)) or '(no title)'
     marks = ''.join(m for flag, m in ((row.gone, ' [transcript gone]'), (row.machine, ' [machine-made session]')) if flag)
     lines = ['%s  %s  %s  %s' % (row.sid, when(hits[0].time or row.modified, asked.now, asked.zone), row.agent, clean.line(row.project)),
              '  %s%s' % (title, marks)]

@@ -177,10 +177,11 @@ def item_json(session, item, left=()):
 def _show_text(args, out, session, chosen, hit, left):
     clean, row, asked = session.clean, session.row, session.asked
     sid = row.sid
-    head = '%s  %s  %s%s' % (clean.line(row.title) or '(no title)', row.agent, clean.line(row.project),
-                             '  [transcript gone: read from the archive]' if row.gone else '')
+    head = '%s  %s%s' % (row.agent, clean.line(row.project), '  [transcript gone: read from the archive]' if row.gone else '')
+    # A title is quoted like all that stands in a transcript.
+    title = ['title: ' + clean.line(clean.title(row))] if row.title else []
     budget = args.budget or 1 << 60
-    lines, used, day = [], len(head) + 260, None
+    lines, used, day = title, len(head) + sum(map(len, title)) + 260, None
     next_item = None
     picked, items = {}, {}
     around = enumerate(chosen) if hit is None else ((n, chosen[n]) for n in _outwards(chosen.index(hit), len(chosen)))

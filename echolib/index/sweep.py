@@ -206,8 +206,8 @@ def _short(kept, roots, now, alive):
             if stat.st_mtime_ns != mtime or stat.st_size != size:
                 changed.append((place, path, stat.st_size, stat.st_mtime_ns))
             alive()
-    except OSError:
-        # Gone.
+    except (OSError, UnicodeEncodeError):
+        # Gone, or its path cannot be said in this locale.
         return None
     problems += zip(known[::2], known[1::2])
     try:
@@ -278,7 +278,8 @@ def _numbers(numbers):
 def _mtime(path):
     try:
         return os.stat(path).st_mtime_ns
-    except OSError:
+    except (OSError, UnicodeEncodeError):
+        # Also a path that cannot be said in this locale.
         return _MISSING
 
 
