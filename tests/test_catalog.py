@@ -10,7 +10,8 @@ from echolib.index.catalog import Catalog, Filter, same_project
 
 NOW = 1700000000000
 DAY = 86400000
-PROJECTS = ('/home/a', '/home/a/', '/home/b', 'C:\\work\\', '/', '', None)
+# One directory in two spellings, twice.
+PROJECTS = ('/home/a', '/home/a/', '/home/b', 'C:\\work\\', 'c:\\work', '/home/caf\u00e9', '/home/cafe\u0301', '/', '', None)
 
 
 @pytest.fixture(scope='module')
@@ -26,7 +27,7 @@ def home():
         row = dict(id=number, agent=pick.choice(('claude', 'codex')), root=number % 2, folder='f', sid='s%03d' % (number // 2), modified=modified,
                    project=pick.choice(PROJECTS), created=pick.choice((None, NOW - 40 * DAY, NOW - 3 * DAY)),
                    title=pick.choice((None, 'Fix ÉCOLE', 'other')), first_prompt=pick.choice(('', 'école 登录', 'x')),
-                   path=pick.choice(('/t/a.jsonl', b'/t/\xffecole.jsonl')), readable=pick.choice((0, 1, 1, 1, 2)),
+                   path=pick.choice(('/t/a.jsonl', b'/t/\xffecole.jsonl')), msg_count=pick.choice((None, 0, 1, 7)), readable=pick.choice((0, 1, 1, 1, 2)),
                    copy_of=pick.choice((None, None, None, 1)), machine=pick.choice((None, 0, 1)), tally=pick.choice((None, '', '{}', '{"a":1}')))
         rows.append(row)
         db.execute('insert into sessions (%s) values (%s)' % (', '.join(sorted(row)), ', '.join('?' * len(row))), [row[k] for k in sorted(row)])
@@ -35,6 +36,13 @@ def home():
         for at, time in enumerate(row['dated']):
             db.execute('insert into facts (key, file, time) values (?, ?, ?)', (number * 10 + at, number, time))
     return Catalog(db), rows
+
+
+def test_one_project_in_its_spellings():
+    for one, other in (('C:\\work', 'c:\\work\\'), ('/home/caf\u00e9', '/home/cafe\u0301/'), ('d:/\u00e9', 'D:/e\u0301'), ('/home/a', '/home/a')):
+        assert same_project(one, other) and same_project(other, one)
+    for one, other in (('C:\\work', 'D:\\work'), ('C:\\Work', 'C:\\work'), ('/home/cafe', '/home/caf\u00e9'), ('', ''), (None, '/')):
+        assert not same_project(one, other)
 
 
 def expected(rows, which, now):
@@ -52,11 +60,12 @@ def expected(rows, which, now):
                 and (which.project is None or same_project(row['project'], which.project))
                 and (which.grep is None or any(which.grep in text.lower().replace('é', 'e') for text in texts)))
     late = lambda row: now is not None and (row['modified'] or 0) > now + DAY
-    return [row['id'] for row in sorted(filter(fits, rows), key=lambda r: (r['machine'] or 0, late(r), -(r['modified'] or 0), r['sid'], r['id']))]
+    return [row['id'] for row in sorted(filter(fits, rows), key=lambda r: (
+        r['machine'] or 0, not r['msg_count'], late(r), -(r['modified'] or 0), r['sid'], r['id']))]
 
 
 FILTERS = [Filter(project, agent, since, until, grep, machine) for project, agent, (since, until), grep, machine in itertools.product(
-    (None, '/home/a', '/home/a/', 'C:\\work', '/', '/nowhere\udcff'), (None, 'codex'),
+    (None, '/home/a', '/home/a/', 'C:\\work', 'c:\\work\\', '/home/caf\u00e9', '/', '/nowhere\udcff'), (None, 'codex'),
     ((None, None), (NOW - 10 * DAY, None), (None, NOW - 10 * DAY), (NOW - 38 * DAY, NOW - 1 * DAY)), (None, 'ecole'), (None, True, False))]
 
 

@@ -174,6 +174,21 @@ def test_of_two_summaries_that_of_the_youngest_file_counts(home):
         home.build()
 
 
+def test_of_a_files_summaries_of_one_row_the_last_counts_and_no_error_message(home):
+    summary = lambda words: make.line(make.meta('summary', summary=words, leafUuid=_LEAF))
+    _come(home, 'row')
+    home.append(summary('First words'), _TITLER)
+    home.build()
+    home.append(summary('Last words'), _TITLER)
+    home.build()
+    assert _title(home.state(), _OLD) == 'Last words'
+    # A younger file holds what became of the call for a title.
+    home.append(summary('Invalid API key \u00b7 Please run /login') + make.line(make.user('later', timestamp='2026-11-01T00:00:00.000Z')), _COPY)
+    home.build()
+    grown = home.state()
+    assert _title(grown, _OLD) == 'Last words' and grown == rebuilt(home)
+
+
 def test_a_summary_titles_without_an_index_too(home, monkeypatch):
     for part in ('row', 'summary', 'copy'):
         _come(home, part)

@@ -174,6 +174,12 @@ def test_decisions_by_words_of_question_or_answer(home):
     assert home.run('decisions', 'xyzzy').out.startswith('No question to the person matches.')
 
 
+def test_a_file_is_found_in_either_spelling(tmp_path):
+    home = Recall(tmp_path)
+    Story(home, 'first').user('fix it').edit('/home/dev/app/cafe\u0301.py').write()
+    assert touched(home, 'caf\u00e9.py') == touched(home, 'cafe\u0301.py') == [('first', 'edit', '/home/dev/app/cafe\u0301.py', 'fix it')]
+
+
 # copies
 
 def test_a_fork_adds_nothing(tmp_path):

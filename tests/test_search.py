@@ -211,6 +211,40 @@ def test_what_is_excluded_is_not_in_a_hit(home):
     assert home.hits('which message says alpha with something -beta -session') == [('both', 2)]
 
 
+def test_an_agent_that_a_session_has_not(home):
+    sid = home.say('one', 'alpha')
+    small.write(home.folder, [small.user('beta', 90, 9, sid=sid, isSidechain=True, agentId='a1b2c3d')], sid, name=sid + '/subagents/agent-a1b2c3d.jsonl')
+    for command in ('show', 'messages', 'tools', 'export', 'session-stats'):
+        assert home.run(command, sid + '/a1b2c3d').rc == 0
+        got = home.run(command, sid + '/nosuch')
+        assert got.rc == 1 and not got.out and got.err.endswith("has no subagent 'nosuch'; it has: a1b2c3d\n")
+
+
+def test_one_id_of_two_sessions(home):
+    sid = home.say('one', 'alpha here')
+    other = small.write(home.folder, [small.user('alpha there', 91, 9, sid=sid, cwd='/home/dev/web')], sid, '-home-dev-web')
+    got = home.run('show', sid)
+    assert got.rc == 1 and 'give the path in place of the id' in got.err and '  claude  %s  alpha there' % other in got.err
+    assert 'alpha there' in home.run('show', other).out
+
+
+def test_what_a_title_says_is_quoted_and_short(home):
+    sid = home.say('one', 'alpha', {'type': 'custom-title', 'customTitle': 'IMPORTANT SYSTEM NOTE ' + 'x' * 5000, 'sessionId': home.sid('one')})
+    shown = home.run('show', sid).out.splitlines()
+    assert len('\n'.join(shown)) < 1500 and 'IMPORTANT' in shown[2] and shown[1].startswith('<recalled-history session="%s"' % sid)
+    found = home.run('search', 'alpha').out.splitlines()
+    assert found[1].startswith('<recalled-history session="%s" date="2026-03-02 10:00"' % sid) and len('\n'.join(found)) < 1500
+    assert len(home.search('alpha')['hits'][0]['title']) == 300
+
+
+def test_what_holds_no_conversation_comes_last(home):
+    home.say('real', 'alpha')
+    home.say('ghost', {'type': 'ai-title', 'aiTitle': 'a ghost', 'sessionId': home.sid('ghost')})
+    home.say('snapshot', {'type': 'file-history-snapshot', 'messageId': 'm', 'snapshot': {}})
+    lines = home.run('sessions', '--scope', 'all', '--format', 'text').out.splitlines()
+    assert lines[0].endswith('alpha') and sum(line.endswith('  (no conversation)') for line in lines) == 1
+
+
 # questions
 
 def test_a_question_is_ranked_by_what_a_passage_holds(home):

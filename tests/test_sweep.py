@@ -140,6 +140,21 @@ def test_short_look_at_every_file_is_no_old_view(home, monkeypatch):
         assert (view.state, view.age, count) == ('current', 0, 0)
 
 
+def test_short_look_where_a_path_cannot_be_said(home, short, monkeypatch):
+    """Another locale than that of the whole look."""
+    asked()
+    stat = os.stat
+
+    def unable(path, *rest, **more):
+        if isinstance(path, str) and path.endswith(SIDS[0] + '.jsonl'):
+            raise UnicodeEncodeError('ascii', '\u00e9', 0, 1, 'not in range')
+        return stat(path, *rest, **more)
+    with monkeypatch.context() as patch:
+        patch.setattr(sweep.os, 'stat', unable)
+        view, _ = asked()
+    assert view.state == 'current'
+
+
 def test_place_that_was_empty_is_watched(home, short, monkeypatch):
     """Where a subagent's file, or a transcript behind a link, may come to be there was nothing at the whole look."""
     below = os.path.join(home.projects, '-home-dev-app', SIDS[0], 'subagents', 'workflows', 'wf_1')

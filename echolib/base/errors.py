@@ -18,13 +18,14 @@ class UnknownReference(EchoError):
 
 
 class AmbiguousReference(EchoError):
-    """Several sessions answer to a reference; `matches` lists (session id, first prompt)."""
+    """Several sessions answer to a reference; `matches` lists (session id, agent, path of the transcript, first prompt)."""
 
     def __init__(self, ref, matches):
         self.ref = ref
         self.matches = matches
-        lines = ["'%s' fits %d sessions; give more of the id:" % (ref, len(matches))]
-        lines += ['  %s  %s' % (sid, prompt) for sid, prompt in matches]
+        alike = len(set(sid for sid, _, _, _ in matches)) == 1
+        lines = ["'%s' fits %d sessions; give %s:" % (ref, len(matches), 'the path in place of the id' if alike else 'more of the id')]
+        lines += ['  %s  %s  %s' % (agent, path, prompt) if alike else '  %s  %s' % (sid, prompt) for sid, agent, path, prompt in matches]
         EchoError.__init__(self, '\n'.join(lines))
 
 

@@ -85,6 +85,19 @@ def restored(value):
     return os.fsdecode(value) if isinstance(value, bytes) else value
 
 
+def spellings(path):
+    """-> set of the ways one directory is written in records, trailing separators apart: a drive's letter in either case, letters
+    with their marks in one character (as people type them) or in two (as macOS keeps names)."""
+    path = path.rstrip('/\\')
+    out = {path}
+    if any(ord(c) > 127 for c in path):
+        from unicodedata import normalize
+        out.update([normalize('NFC', path), normalize('NFD', path)])
+    if path[1:2] == ':':
+        out.update([change(one[:1]) + one[1:] for one in out for change in (type(path).lower, type(path).upper)])
+    return out
+
+
 def same_or_below(path, top):
     """True when `path` is `top` or lies below it; both as written in records (either separator)."""
     if path == top:

@@ -124,8 +124,10 @@ def _allowed(asked, filters):
     known = dict((row[0], row[1:]) for row in asked.catalog.values(
         ('id', 'project', 'agent') + (('tally',) if filters.get('model') else ()), which._replace(since=None, until=None)))
     allowed = set(known)
+    from ..base.fold import fold
     for value in filters.get('project', ()):
-        allowed = set(i for i in allowed if value.lower() in (known[i][0] or '').lower())
+        wanted = fold(value).lower()
+        allowed = set(i for i in allowed if wanted in fold(known[i][0] or '').lower())
     for value in filters.get('agent', ()):
         from .common import resolve_agent
         name = resolve_agent(value)

@@ -5,7 +5,7 @@ from collections import namedtuple
 
 from .. import transcript
 from ..base import text as texts
-from ..base.errors import EchoError
+from ..base.errors import EchoError, UnknownReference
 from ..base.shelf import Shelf
 from ..transcript_entries import masked_call
 from . import options as opt
@@ -34,10 +34,19 @@ class Session(object):
             self.row = self.ref.row
             self.sources = self.asked.catalog.sources(self.row)
             self.short = self.asked.catalog.short_id(self.row.sid)
+            self._known_chain(args.ref)
         except EchoError:
             self.asked.close()
             raise
         self.clean = Cleaner(args)
+
+    def _known_chain(self, ref):
+        """Raise UnknownReference where the reference names a subagent that the session has not."""
+        chains = [source.chain for source in self.sources if source.role != 'main']
+        # Old clients wrote a subagent's rows into the main file.
+        if self.ref.chain and self.ref.chain not in chains and all(item.chain != self.ref.chain for item in self.items()):
+            raise UnknownReference(ref, "session %s has no subagent '%s'%s" % (
+                self.row.sid, self.ref.chain, '; it has: ' + ', '.join(sorted(chains)[:20]) if chains else ''))
 
     def items(self, coverages=None):
         """Yield the session's Items."""

@@ -81,7 +81,7 @@ def _text(out, asked, shown, total, clean):
         return
     ids = short_ids([row.sid for row in shown], [row[0] for row in asked.catalog.values(('sid',), asked.which)])
     for row in shown:
-        title = clean.line(row.title or row.first_prompt) or '(no prompt)'
+        title = clean.line(row.title or row.first_prompt) or ('(no prompt)' if row.msg_count else '(no conversation)')
         marks = ''.join(m for flag, m in ((row.gone, ' [gone]'), (row.machine, ' [machine-made]')) if flag)
         line = '%s  %s  %4d  %s%s' % (ids[row.sid], when(row.modified, asked.now, asked.zone), row.msg_count or 0,
                                      texts.cut(title, 78), marks)

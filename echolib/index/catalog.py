@@ -32,7 +32,8 @@ class Catalog(object):
         self.db = db
 
     def rows(self, which=ALL, now=None, ledgers=False):
-        """-> list of Rows that have something readable, newest first; those dated after `now` (ms) come last.
+        """-> list of Rows that have something readable, newest first; those dated after `now` (ms) come behind them, those
+        without a conversation last.
 
         ledgers: also what counts without being a session (usage rows that name none).
         """
@@ -62,7 +63,8 @@ class Catalog(object):
     def _numbers(self, which, now, ledgers=False, limit=0):
         """-> the row ids of rows(), in its order."""
         where, values = _chosen(which, ledgers)
-        order = 'ifnull(machine, 0), %sifnull(modified, 0) desc, sid, id' % ('ifnull(modified, 0) > ?, ' if now is not None else '')
+        # What holds no conversation (a title, a snapshot) is dated by its file, which says nothing.
+        order = 'ifnull(machine, 0), ifnull(msg_count, 0) = 0, %sifnull(modified, 0) desc, sid, id' % ('ifnull(modified, 0) > ?, ' if now is not None else '')
         if now is not None:
             values = values + [_tomorrow(now)]
         found = [row[0] for row in self.db.execute('select id from sessions where %s order by %s limit %d' % (where, order, limit or -1), values)]
@@ -156,7 +158,8 @@ class Catalog(object):
                                             ' prompt history (search finds them)' % body)
             raise UnknownReference(ref, "no session '%s'; list them with: sd-recall.py sessions --scope all" % body)
         if len(rows) > 1:
-            raise AmbiguousReference(ref, [(r.sid, (r.first_prompt or '')[:60].replace('\n', ' ')) for r in rows[:20]])
+            raise AmbiguousReference(ref, [(r.sid, r.agent, clean_surrogates(paths.restored(r.path)), (r.first_prompt or '')[:60].replace('\n', ' '))
+                                           for r in rows[:20]])
         return Reference(rows[0], chain, line)
 
     def _sid(self, where, *values):
@@ -308,8 +311,9 @@ def _chosen(which, ledgers=False):
         sql += ' and machine = %d' % which.machine
     if which.project is not None:
         # See same_project().
-        sql += " and project != '' and rtrim(project, '/\\') = ?"
-        values.append(paths.storable(which.project.rstrip('/\\')))
+        wanted = sorted(paths.storable(one) for one in paths.spellings(which.project))
+        sql += " and project != '' and rtrim(project, '/\\') in (%s)" % ','.join('?' * len(wanted))
+        values.extend(wanted)
     if which.since is not None or which.until is not None:
         # Something of it is dated there, or nothing of it is dated at all.
         dated, bounds = between('facts.time', which.since, which.until)
@@ -340,10 +344,8 @@ def session_keys(row, tally):
 
 
 def same_project(project, wanted):
-    """True when two directory texts name the same project (trailing separators apart)."""
-    if not project:
-        return False
-    return project.rstrip('/\\') == wanted.rstrip('/\\')
+    """True when two directory texts name the same project (see paths.spellings)."""
+    return bool(project) and project.rstrip('/\\') in paths.spellings(wanted)
 
 
 def _loads(text):

@@ -162,8 +162,11 @@ class Ledger(object):
 
     def _summaries(self, file, summaries):
         for leaf, text in summaries:
-            leaf = schema.storable(leaf)
-            if self.db.execute('insert or ignore into summaries values (?,?,?,null)', (leaf, file, schema.storable(text))).rowcount:
+            leaf, text = schema.storable(leaf), schema.storable(text)
+            # The last one a file holds counts, as of other titles.
+            if (self.db.execute('insert or ignore into summaries values (?,?,?,null)', (leaf, file, text)).rowcount
+                    or self.db.execute('update summaries set text = ?, target = null where leaf = ? and file = ? and text != ?',
+                                       (text, leaf, file, text)).rowcount):
                 self.unseen.add(leaf)
 
     def _drop_facts(self, file):

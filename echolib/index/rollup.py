@@ -79,11 +79,10 @@ def _title(db, number, profile):
             return text, kind
     # A summary titles the session that holds the row it names, wherever the summary itself was written.
     # Of several the one in the youngest file counts.
-    row = db.execute('select s.text from summaries s join files f on f.id = s.target join files w on w.id = s.file where f.session = ?'
-                     ' order by ifnull(w.birth, -1) desc, w.path desc, s.leaf limit 1', (number,)).fetchone()
-    if row is not None and not _is_error_text(row[0]):
-        return row[0], 'summary'
-    return '', ''
+    rows = db.execute('select s.text from summaries s join files f on f.id = s.target join files w on w.id = s.file where f.session = ?'
+                      ' order by ifnull(w.birth, -1) desc, w.path desc, s.leaf', (number,))
+    text = next((row[0] for row in rows if not _is_error_text(row[0])), '')
+    return text, 'summary' if text else ''
 
 
 def _is_error_text(text):

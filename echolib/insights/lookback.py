@@ -5,6 +5,7 @@ order of its lines), so no transcript is read whole.
 """
 import re
 from collections import namedtuple
+from unicodedata import normalize
 
 from ..index import schema
 from ..index.documents import ident_of
@@ -347,7 +348,7 @@ def _holds(query, text):
 
 
 def _same_file(name, wanted):
-    name = name.replace('\\', '/')
+    name, wanted = (normalize('NFC', one.replace('\\', '/')) for one in (name, wanted))
     return name == wanted or name.endswith('/' + _bare(wanted)) or wanted.endswith('/' + _bare(name))
 
 

@@ -26,9 +26,11 @@ def usage(catalog, rows, by, zone, since=None, until=None, price=None):
         if fact.kind != analysis.CALL:
             continue
         key, start = name(by_id[session], fact)
-        group = groups.get(key)
+        # One id may be that of several sessions: of two agents, or in two projects.
+        place = session if by == 'session' else key
+        group = groups.get(place)
         if group is None:
-            group = groups[key] = Group(key, start, {}, set())
+            group = groups[place] = Group(key, start, {}, set())
         group.sessions.add(session)
         for counter, amount in analysis.contributions(fact, price):
             group.tally[counter] = group.tally.get(counter, 0) + amount
@@ -38,6 +40,9 @@ def usage(catalog, rows, by, zone, since=None, until=None, price=None):
     if by in PERIODS:
         # '(' sorts before digits: what has no time comes first.
         found.sort(key=lambda g: g.key)
+        if by == 'hour':
+            # The hour that comes twice has the larger offset first.
+            found.sort(key=lambda g: clock.parse_time(g.key) or 0)
     else:
         found.sort(key=lambda g: (-tokens(g.tally), g.key))
     return found, total
