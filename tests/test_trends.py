@@ -75,6 +75,18 @@ def ask(home, *args, **env):
     return got.json()
 
 
+def test_a_wrong_clock_stretches_no_axis(tmp_path):
+    """A session that is dated years ahead counts, and takes no week from the others."""
+    for sid, year in (('0d0d0d0d-0001-4001-8001-000000000001', 2026), ('0d0d0d0d-0002-4002-8002-000000000002', 2199)):
+        stamp = '%d-03-02T10:00:0%%dZ' % year
+        write(tmp_path, [user('go', year, stamp % 1, sid=sid), answer([text('a')], year + 1, stamp % 2, 'msg_%s' % sid, sid=sid)], sid)
+    row = ask(tmp_path, 'by-theme')['rows'][0]
+    assert row['api_calls'] == 2 and row['weeks'][0]['start'] == '2026-03-02' and all(week['start'] < '2199' for week in row['weeks'])
+    assert call_script('trend-engine', 'report', '--html', str(tmp_path / 'page.html'), home=tmp_path).rc == 0
+    page = (tmp_path / 'page.html').read_text(encoding='utf-8')
+    assert 'API calls a day, 2026-03-02 to 2026-03-02' in page and '2199-03-02' in page
+
+
 def stats(home, *args):
     return call_script('sd-recall', 'stats', '--format', 'json', *args, home=home).json()
 

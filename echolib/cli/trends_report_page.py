@@ -4,6 +4,7 @@ from hashlib import sha256
 from html import escape
 
 from ..base import clock
+from ..insights.activity import day_of
 from . import trends_report_charts as charts
 from .common import amount, compact
 from .trends_common import cost, name, quantity
@@ -27,7 +28,7 @@ def pages(view, report, found, title, facts):
         yield '<p class="dim" dir="auto">%s</p>\n' % escape(fact)
     yield '</header>\n<main>\n%s' % _tiles(view, report)
     if report.days:
-        yield _calendar(report)
+        yield _calendar(report, day_of(view.end, view.zone))
         colors = dict((key, at) for at, key in enumerate(report.models[:_SERIES]))
         yield _over_time(view, report, colors, 'Cost', lambda m: sum(m.costs) / 1e12, 'usd')
         yield _over_time(view, report, colors, 'Tokens', lambda m: sum(m.buckets), 'tokens')
@@ -97,8 +98,9 @@ def _tiles(view, report):
     return '<ul class="tiles">\n%s</ul>\n' % ''.join('<li><b>%s</b><span>%s</span></li>\n' % (escape(value), escape(what)) for value, what in tiles)
 
 
-def _calendar(report):
-    days = sorted(report.days)
+def _calendar(report, end_day):
+    # A wrong clock's days are in the table, and push no others out of the picture.
+    days = [day for day in sorted(report.days) if day <= end_day] or sorted(report.days)
     last = days[-1] - (days[-1] + 3) % 7
     first = max(days[0] - (days[0] + 3) % 7, last - 7 * (_WEEKS - 1))
     counts = sorted(report.days[day].calls for day in days if report.days[day].calls) or [1]
@@ -120,7 +122,7 @@ def _calendar(report):
         if date <= 7 or not weeks and date < 22:
             months[len(weeks)] = _MONTHS[month - 1]
         weeks.append(week)
-    rows = [[clock.day_name(day)] + _day_cells(report.days[day]) for day in reversed(days) if day >= first]
+    rows = [[clock.day_name(day)] + _day_cells(report.days[day]) for day in sorted(report.days, reverse=True) if day >= first]
     note = 'API calls a day%s' % (', the last %d weeks of %s to %s' % (_WEEKS, clock.day_name(days[0]), clock.day_name(days[-1]))
                                   if first > days[0] else ', %s to %s' % (clock.day_name(days[0]), clock.day_name(days[-1])))
     legend = _legend([('l0', 'none')] + [('l%d' % shade, 'up to %s' % amount(edge)) for shade, edge in zip(shades, edges)])

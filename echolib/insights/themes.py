@@ -97,7 +97,8 @@ def _weeks(activity, end_day):
     span = activity.days()
     if span is None:
         return []
-    return list(range(monday(span[0]), monday(max(span[1], end_day)) + 7, 7))
+    # What a wrong clock dated after the end stretches no axis, unless there is nothing else.
+    return list(range(monday(span[0]), monday(end_day if span[0] <= end_day else span[1]) + 7, 7))
 
 
 def _of_row(row, by):
