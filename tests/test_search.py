@@ -295,6 +295,8 @@ TRIED = {
     'retry queue': ('gateway', 'with other forms of these words', 'the gateway «retries» requests when the «queue» is full'),
     'logni timeout': ('login', 'nothing holds logni; showing results for login', 'we fixed the «login» «timeout» today'),
     'gatewya': ('gateway', 'nothing holds gatewya; showing results for gateway', 'the «gateway» retries requests when the queue is full'),
+    '2026-03-02': ('dated', 'found where the text goes on', 'started at «2026-03-02»T10:00:00Z'),
+    'started 1.2.3': ('release', 'found where the text goes on', 'tagged «v1.2.3»rc1 and «started» over'),
     'imeou': ('login', 'found inside longer words', 'we fixed the login «timeout» today'),
     'rameBuff': ('camel', 'found inside longer words', 'the «frameBufferPool» leaks'),
     'frame_buffer': ('camel', 'found inside longer words', 'the «frameBufferPool» leaks'),
@@ -312,6 +314,9 @@ def tried(homes):
     home.say('login', 'we fixed the login timeout today')
     home.say('gateway', 'the gateway retries requests when the queue is full')
     home.say('camel', 'the frameBufferPool leaks')
+    home.say('dated', 'started at 2026-03-02T10:00:00Z')
+    home.say('release', 'tagged v1.2.3rc1 and started over')
+    home.say('commit', 'started from commit abc1234def')
     home.say('chinese', '用React写登录页面')
     sid = home.sid('tool')
     home.say('tool', 'look with the tools', *home.call('Bash', {'command': 'grep -n backoff src'}, 'src/a.py:7: backoff = 3', sid=sid, time=2))
@@ -337,7 +342,7 @@ def test_nothing_else_is_tried_while_the_words_are_held(tried):
 
 def test_nothing_found_is_said_with_ways_to_widen(tried):
     got = tried.run('search', 'xyzzy', '--since', '7d')
-    assert got.rc == 0 and got.out.startswith('Nothing found for: xyzzy\nSearched all 5 transcript files. To widen: ')
+    assert got.rc == 0 and got.out.startswith('Nothing found for: xyzzy\nSearched all 8 transcript files. To widen: ')
     assert '--include-tools' in got.out and '--since' in got.out and '--or' in got.out and 'word*' in got.out
 
 

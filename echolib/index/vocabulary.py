@@ -72,8 +72,8 @@ class Vocabulary(object):
         firsts = self._holding(words[0], b'', b'\n') or [words[0]]
         lasts = self._holding(words[-1], b'\n', b'') or [words[-1]]
         out = [(a,) + tuple(words[1:-1]) + (b,) for a in firsts[:6] for b in lasts[:6]]
-        # parse_line in parseLineOutcome.
-        return out + [(w,) for w in self._holding(''.join(words), b'', b'')]
+        # parse_line in parseLineOutcome, but not 1.2.3 in abc1234.
+        return out + ([] if any(word.isdigit() for word in words) else [(w,) for w in self._holding(''.join(words), b'', b'')])
 
     def _holding(self, part, before, after):
         """-> words that hold a part (at their beginning or end, where a line break is asked for there), shortest first."""

@@ -6,12 +6,17 @@ from .vocabulary import Vocabulary
 
 
 def other_words(searcher, query, options):
-    """Yield (changed query, what to say) for a query that nothing holds as typed: other forms of its words, a spelling
-    that the index knows, longer words that hold it, and the characters of an unspaced script apart."""
+    """Yield (changed query, what to say) for a query that nothing holds as typed: other forms of its words, a last part that
+    goes on, a spelling that the index knows, longer words that hold it, and the characters of an unspaced script apart."""
     known = Vocabulary(searcher.shards, _words_from(searcher))
     forms = query._replace(terms=[tuple(with_forms(t) for t in alternatives) for alternatives in query.terms])
     if forms.terms != query.terms:
         yield forms, 'with other forms of these words'
+    onward = query._replace(terms=[tuple(t._replace(prefix=True) if len(t.words) > 1 and not t.quoted and t.words[-1].isdigit() else t
+                                         for t in alternatives) for alternatives in query.terms])
+    if onward.terms != query.terms:
+        # 2026-03-02 in 2026-03-02T10:00:00Z, v1.2 in v1.2rc1.
+        yield onward, 'found where the text goes on'
     unknown = [i for i, alternatives in enumerate(query.terms)
                if len(alternatives) == 1 and len(alternatives[0].words) == 1 and not alternatives[0].quoted
                and not any(searcher.documents(alternatives, [PROSE, TOOLS], options, False).values())]
