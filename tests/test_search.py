@@ -237,6 +237,18 @@ def test_what_a_title_says_is_quoted_and_short(home):
     assert len(home.search('alpha')['hits'][0]['title']) == 300
 
 
+def test_a_folder_that_is_away_is_said(home):
+    sid = home.say('one', 'alpha')
+    assert home.found('alpha') == ['one']
+    projects = os.path.join(home.folder, '.claude', 'projects')
+    os.rename(projects, projects + '-away')
+    path = os.path.join(projects, '-home-dev-app', sid + '.jsonl')
+    assert '    (cannot be read now: %s)\n' % path in home.run('search', 'alpha').out
+    assert '\n(cannot be read now: %s)\n' % path in home.run('show', sid).out
+    os.rename(projects + '-away', projects)
+    assert home.snippets('alpha') == ['«alpha»']
+
+
 def test_what_holds_no_conversation_comes_last(home):
     home.say('real', 'alpha')
     home.say('ghost', {'type': 'ai-title', 'aiTitle': 'a ghost', 'sessionId': home.sid('ghost')})

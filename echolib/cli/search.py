@@ -2,7 +2,7 @@
 from ..base import text as texts
 from ..base.errors import UsageError
 from . import options as opt
-from .common import Asked, Cleaner, dump, iso, when
+from .common import Asked, Cleaner, dump, iso, text_path, when
 
 _ROLES = {'user': 'prompt', 'prompt': 'prompt', 'prompts': 'prompt', 'human': 'prompt', 'assistant': 'reply', 'reply': 'reply',
           'thinking': 'thinking', 'tool': 'tool', 'tools': 'tool', 'title': 'title', 'error': 'error', 'recap': 'recap',
@@ -289,7 +289,7 @@ def _block(args, asked, row, hits, rows, ids, clean):
         first = first or ref
         lack = ' (lacks: %s)' % ', '.join(hit.missing) if hit.missing else ''
         lines.append('  %s  %s%s' % (ref, kind, clean.line(lack)))
-        lines.append('    ' + texts.printable(snippet))
+        lines.append('    ' + (texts.printable(snippet) or '(cannot be read now: %s)' % text_path(_path(source, row))))
         lines.extend(_around(args, asked, row, source, hit, clean))
         if hit.copies:
             lines.append('    also in %s' % ', '.join(ids[rows[c].sid] for c in hit.copies[:4] if c in rows))

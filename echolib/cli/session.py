@@ -9,7 +9,7 @@ from ..base.errors import EchoError, UnknownReference
 from ..base.shelf import Shelf
 from ..transcript_entries import masked_call
 from . import options as opt
-from .common import BEYOND, Asked, Cleaner, dump, dump_list, iso, when
+from .common import BEYOND, Asked, Cleaner, dump, dump_list, iso, text_path, when
 
 _REF = ('ref', True, 'a session id (or its beginning), SESSION:LINE, SESSION/AGENT:LINE, or a transcript path')
 _BUDGET = 7600
@@ -219,7 +219,9 @@ def _show_text(args, out, session, chosen, hit, left):
                                                          texts.cut(texts.neutralise(clean.line(one.label)), 90)))
     elif found:
         out.line('%d topics: topic-segmenter.py %s' % (len(found), session.short))
-    out.line(texts.fence('\n'.join(lines) if lines else '(nothing of that kind in this session)', sid,
+    away = [source.path for source in session.sources if not os.path.exists(os.path.dirname(source.path))]
+    nothing = '(cannot be read now: %s)' % text_path(away[0]) if away else '(nothing of that kind in this session)'
+    out.line(texts.fence('\n'.join(lines if picked else lines + [nothing]), sid,
                          when(row.created, asked.now, asked.zone)))
     if next_item is not None and hit is None:
         out.line('Goes on: sd-recall.py show %s --from %d' % (sid, next_item.index))
