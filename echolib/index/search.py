@@ -352,8 +352,7 @@ class Searcher(Selection):
         term = _term(path, True)
         if term is None:
             return set()
-        # One place in a session is enough.
-        options = Options(None, {schema.CALL_DOC}, None, None, True, False, 1, 1, False, {}, None, frozenset())
+        options = Options(None, {schema.CALL_DOC}, None, None, True, False, 0, 0, False, {}, None, frozenset())
         return self.sessions(self.documents((term,), [TOOLS], options, True))
 
     def uses_tool(self, name):
