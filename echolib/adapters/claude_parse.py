@@ -323,8 +323,11 @@ class Parser(object):
                 out.append(Event(UNKNOWN, 'block %s' % _word(kind)[:40], time, chain, turn, ident, key, '', None,
                                  line, offset, length, part))
         if not synthetic:
-            for ident, use in [(key, parse_usage(message, visible))] + _aside(message, key):
-                out.append(Event(USAGE, '', time, chain, turn, ident, ident, '', use, line, offset, length, len(out) - base))
+            out.append(Event(USAGE, '', time, chain, turn, key, key, '', parse_usage(message, visible), line, offset,
+                             length, len(out) - base))
+            # Beside the conversation, as a subagent's calls are: what they were sent is not its context.
+            out.extend(Event(USAGE, '', time, chain or 'aside', 0, ident, ident, '', use, line, offset, length, len(out) - base + more)
+                       for more, (ident, use) in enumerate(_aside(message, key)))
         return out
 
     def _response(self, name, message, request):
