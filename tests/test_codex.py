@@ -743,3 +743,40 @@ def test_a_thread_that_is_renamed_after_its_end(home):
         titles += [row['summary'] for row in rows if row['session_id'] == MAIN]
     # What its own records call it.
     assert titles == ['first name', 'second name', 'Quokka fence', 'Quokka fence']
+
+
+# turns with ids that say nothing outside their thread
+
+def _counted(second, total, last):
+    counters = lambda n: {'input_tokens': n, 'cached_input_tokens': 0, 'output_tokens': n // 10, 'reasoning_output_tokens': 0, 'total_tokens': n + n // 10}
+    return line('event_msg', second, type='token_count', info={'total_token_usage': counters(total), 'last_token_usage': counters(last)})
+
+
+def _turn(name, second, words, total, last):
+    return [line('turn_context', second, turn_id=name, cwd='/a', model='gpt-5.2-codex'),
+            line('event_msg', second, type='user_message', message=words, images=[]), _counted(second + 1, total, last)]
+
+
+@pytest.mark.parametrize('how', ['forked', 'spawned'])
+@pytest.mark.parametrize('times', ['kept', 'anew'])
+def test_copied_turns_with_short_ids_are_the_threads_they_come_from(tmp_path, how, times):
+    """A fork of a fork, whose copies keep their times or are written over several seconds."""
+    folder = tmp_path / '.codex' / 'sessions' / '2026' / '03' / '01'
+    folder.mkdir(parents=True)
+    threads = ['0195c0de-000%d-7a04-8a04-00000000c00%d' % (n, n) for n in range(3)]
+    history, total = [], 0
+    for n, thread in enumerate(threads):
+        meta = dict(id=thread, cwd='/a', cli_version='0.90.0', originator='codex_cli_rs', source='cli')
+        if n and how == 'forked':
+            meta['forked_from_id'] = threads[n - 1]
+        elif n:
+            meta['source'] = {'subagent': {'thread_spawn': {'parent_thread_id': threads[n - 1], 'depth': n}}}
+        total += 100 * (n + 1)
+        own = _turn('t%d' % (n + 1), 30 + 10 * n, 'task %d' % n, total, 100 * (n + 1))
+        copies = [dict(one, timestamp='2026-03-01T10:00:%02d.000Z' % (20 + 10 * n + at)) if times == 'anew' else one for at, one in enumerate(history)]
+        with open(str(folder / ('rollout-2026-03-01T10-0%d-00-%s.jsonl' % (n, thread))), 'w', encoding='utf-8') as out:
+            out.writelines(json.dumps(one) + '\n' for one in [line('session_meta', 20 + 10 * n, **meta)] + copies + own)
+        history += own
+    got = call_script('sd-recall', 'stats', '--format', 'json', home=tmp_path).json()
+    assert (got['api_calls'], got['tokens']['input'], got['tokens']['output']) == (3, 600, 60)
+    assert got['user_prompts'] == (3 if how == 'forked' else 1)

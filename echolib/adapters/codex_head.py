@@ -2,6 +2,7 @@
 import os
 import time
 
+from ..records import Coverage
 from . import Source
 from .codex import home_of, open_rollout, records, scan, thread_of
 
@@ -102,6 +103,34 @@ def find_thread(home, thread, near):
             if thread in name and thread_of(name) == thread:
                 return os.path.join(folder, name)
     return ''
+
+
+def turns_of(path, depth=0):
+    """-> {turn id: the thread whose turn it is} of a rollout; a fork or a subagent may begin with turns of the thread it comes from
+    (all up to its first turn that the other one has not)."""
+    meta = first_record(path).get('payload')
+    meta = meta if type(meta) is dict else {}
+    own, above, known, out = meta.get('id') or thread_of(os.path.basename(path)), origin_of(meta), {}, {}
+    if above and depth < _MAX_DEPTH:
+        there = find_thread(home_of(path), above, os.path.dirname(path))
+        known = turns_of(there, depth + 1) if there else {}
+    try:
+        for record in records(path, Coverage(path), 0, 0, lambda line: b'"turn_id"' not in line):
+            payload = record.data.get('payload')
+            turn = payload.get('turn_id') if type(payload) is dict else None
+            if type(turn) is str and turn not in out:
+                known = known if turn in known else {}
+                out[turn] = known.get(turn, own)
+    except OSError:
+        # Gone since it was found.
+        return {}
+    return out
+
+
+def origin_of(meta):
+    """-> the thread that a session_meta says its own was forked or spawned from, ''."""
+    forked = meta.get('forked_from_id')
+    return forked if type(forked) is str and forked else kinship(meta)[0]
 
 
 def children_of(path, home, thread):

@@ -4,13 +4,14 @@ Builds write most texts twice (as an item the model saw and as an event for the 
 once. Both are read; the second word for a text is dropped. A text is told by its turn and its words, so a fork that
 repeats a turn gives the same identities. Loose by design: an unknown record becomes an `unknown` event, counted once.
 """
+import os
 import re
 
 from ..base.clock import parse_time
 from ..events import COMPACTION, INJECTED, INTERRUPTION, META, RECAP, REPLY, THINKING, UNKNOWN, USAGE, Compaction, Event
 from ..records import Coverage
-from .codex import records, thread_of
-from .codex_head import kinship
+from .codex import home_of, records, thread_of
+from .codex_head import find_thread, kinship, origin_of, turns_of
 from .codex_text import content_text, mark, user_parts, word
 from .codex_tools import ToolRecords
 from .codex_user import DONE, EVENT, ITEM, UserRecords, origins_of
@@ -19,6 +20,8 @@ from .repeats import Repeats
 
 # A fork writes what it copied from its parent at once, under new times.
 _COPY_MS = 1500
+# A turn's id that is shorter says nothing outside its thread.
+_UNIQUE = 16
 TITLE_PART = -2
 # Kinds without conversation, or that only repeat what another record says (persisted by some build, 0.34 to 0.171).
 _QUIET_EVENTS = frozenset((
@@ -57,7 +60,7 @@ class Parser(UserRecords, ToolRecords):
     """Turns the records of one rollout into events. `state` (a dict of plain values) lets a grown file go on."""
 
     def __init__(self, coverage, source, state):
-        self.coverage, self.state = coverage, state
+        self.coverage, self.state, self.path, self._known = coverage, state, source.path, None
         self.chain = state.get('chain', source.chain if source.role != 'main' else '')
         self.calls = Calls(state)
         self.turn = state.get('turn', 0)
@@ -114,14 +117,28 @@ class Parser(UserRecords, ToolRecords):
         turn, origin = state.get('turn_id'), state.get('origin') or self.thread
         if turn is None:
             return '%s#%d' % (origin, state.get('asked', 0))
-        return turn if len(turn) >= 16 else '%s#%s' % (origin, turn)
+        return turn if len(turn) >= _UNIQUE else '%s#%s' % (state.get('borrowed') or origin, turn)
 
     def _turn_of(self, payload):
         """Note the turn a record says it belongs to."""
         turn = payload.get('turn_id')
         if type(turn) is str and turn and turn != self.state.get('turn_id'):
             self.state['turn_id'] = turn
+            if len(turn) < _UNIQUE and 'kin' in self.state:
+                self._borrow(turn)
             self._fresh()
+
+    def _borrow(self, turn):
+        """Note whose turn it is, where the thread may begin with turns of another one whose ids say nothing by themselves."""
+        state = self.state
+        state.pop('borrowed', None)
+        if self._known is None:
+            above = find_thread(home_of(self.path), state['kin'], os.path.dirname(self.path))
+            self._known = turns_of(above) if above else {}
+        if turn in self._known and 'own' not in state:
+            state['borrowed'] = self._known[turn]
+        elif self._known:
+            state['own'] = 1
 
     def _fresh(self):
         state = self.state
@@ -167,6 +184,8 @@ class Parser(UserRecords, ToolRecords):
             if parent:
                 self.chain = state['chain'] = self.thread
                 out.append(self._event(META, 'subagent', self.thread, None, '', None, -1))
+            if origin_of(payload):
+                state['kin'] = origin_of(payload)
             if word(payload.get('forked_from_id')):
                 self._foreign(payload['forked_from_id'], out)
         git = payload.get('git')
@@ -193,6 +212,8 @@ class Parser(UserRecords, ToolRecords):
     def _context(self, payload):
         out = []
         self._turn_of(payload)
+        if 'borrowed' in self.state:
+            self._foreign(self.state['kin'], out)
         model = payload.get('model')
         if type(model) is str:
             self.state['model'] = model
