@@ -200,7 +200,8 @@ class FileAnalysis(object):
         elif label in ('custom-title', 'ai-title', 'agent-name', 'mode', 'version', 'entrypoint', 'pr'):
             profile[label] = text
             if label == 'version':
-                profile['renames'] = renames_copies(text)
+                # What an old client wrote stays so, whoever goes on with the file.
+                profile['renames'] = profile.get('renames', False) or renames_copies(text)
                 versions = profile.setdefault('versions', [])
                 if text not in versions and len(versions) < 50:
                     versions.append(text)

@@ -346,6 +346,11 @@ def test_versions_that_rename_copies(version, renames):
     assert analysis.renames_copies(version) is renames
 
 
+def test_what_an_old_client_wrote_stays_so_when_a_newer_one_goes_on():
+    old, new = make.user('a', version='1.0.60'), make.user('b', version='2.1.112')
+    assert folded([old, new]).profile['renames'] and folded([new, old]).profile['renames'] and not folded([new]).profile['renames']
+
+
 def test_prompts_of_renaming_versions_are_tied_to_the_answer():
     made = make.Session(version='1.0.51', generation=make.OLD)
     prompt = made.user('hi')

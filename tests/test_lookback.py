@@ -215,6 +215,44 @@ def test_where_it_worked_is_said(home):
     assert '  no later call of this kind worked' in home.run('errors', 'deploy', '--scope', '/home/dev/site').out
 
 
+def test_results_that_stand_before_their_call(tmp_path):
+    """As 2.1.90 to 2.1.149 wrote some of them."""
+    home = Recall(tmp_path)
+    story = Story(home, 'first').user('fix it').edit('/home/dev/app/a.py', 'no such text', True).edit('/home/dev/app/a.py')
+    story.edit('/home/dev/app/never.py', REFUSED, True, tool='Write').call('ExitPlanMode', {'plan': 'the plan'}, 'User has approved your plan.')
+    rows = story.records
+    story.records = rows[:1] + [row for at in range(1, len(rows), 2) for row in (rows[at + 1], rows[at])]
+    story.write()
+    found = errors(home)
+    assert [(one['tool'], one['fix']['place']) for one in found] == [('Edit', 'session')]
+    assert touched(home, 'never.py') == [] and touched(home, 'a.py') == [('first', 'edit', '/home/dev/app/a.py', 'fix it')]
+    assert [one['answer'] for one in home.run('decisions', '--format', 'json').json()['decisions']] == ['User has approved your plan.']
+
+
+def test_what_was_appended_twice_happened_once(tmp_path):
+    home = Recall(tmp_path)
+    story = Story(home, 'first').user('fix it').bash('make', 'make: *** broken', True).edit('/home/dev/app/a.py')
+    story.records += story.records
+    story.write()
+    assert [(one['count'], one['ref']) for one in errors(home)] == [(1, story.sid + ':3')]
+    assert touched(home, 'a.py') == [('first', 'edit', '/home/dev/app/a.py', 'fix it')]
+
+
+def test_what_helped_in_a_subagent_helped_in_the_session(tmp_path):
+    home = Recall(tmp_path)
+    story = Story(home, 'first').user('fix it').bash('make deploy', 'make: *** broken', True)
+    story.write()
+    rows = home.call('Bash', {'command': 'make deploy'}, 'deployed', sid=story.sid, time=60, isSidechain=True, agentId='a1b2c3d')
+    small.write(tmp_path, rows, story.sid, name=story.sid + '/subagents/agent-a1b2c3d.jsonl')
+    fix = errors(home)[0]['fix']
+    assert (fix['place'], fix['ref']) == ('session', story.sid + '/a1b2c3d:1')
+
+
+def test_a_refused_edit_is_no_error_of_the_file(home):
+    rows = home.run('files', home.sid('first'), '--format', 'json').json()['files']
+    assert dict((row['path'], row['errors']) for row in rows)['/home/dev/app/src/never.py'] == 0
+
+
 # sessions that grow side by side
 
 def test_a_call_and_its_result_belong_together_however_much_others_said_between(tmp_path):

@@ -434,7 +434,7 @@ def touched(session):
         for what, path in files_of(call.name, call.input):
             row = out.setdefault(path, {'edits': 0, 'writes': 0, 'reads': 0, 'errors': 0, 'first': call.time, 'last': None,
                                         'versions': 0, 'ref': session.reference(call)})
-            if call.status in ('error', 'declined', 'collateral'):
+            if call.status == 'error':
                 row['errors'] += 1
             else:
                 row[what + 's'] += 1

@@ -122,14 +122,22 @@ class Lookback(object):
         return best[:most]
 
     def _originals(self, docs):
-        """-> the documents without those that repeat one of an older file (fork, resume)."""
+        """-> the documents without those that repeat one of an older file (fork, resume), or an earlier one of their own."""
         places = {}
         for shard, number in docs:
             places.setdefault((TOOLS, shard), []).append(number)
         for ids in places.values():
             ids.sort()
         copies = self.searcher.copies([places], set(docs))
-        return [doc for doc in docs if doc not in copies]
+        self.searcher.load(docs)
+        first = {}
+        for doc in docs:
+            row = self.searcher.doc(*doc)
+            if row is not None:
+                what = row[0], row[7], row[5], row[4]
+                first[what] = min(doc, first.get(what, doc))
+        kept = set(first.values()).difference(copies)
+        return [doc for doc in docs if doc in kept]
 
     def _event(self, shard, number):
         row = self.searcher.doc(shard, number)
@@ -145,13 +153,24 @@ class Lookback(object):
         return out
 
     def _call_of(self, shard, file, number, call_id):
-        for first, end in self.searcher.placement.beside(file, number, False):
-            for doc, in self.searcher.shards[shard][1].execute(
-                    'select id from docs where id >= ? and id < ? and kind = ? and ident = ? order by id desc',
-                    (first, end, schema.CALL_DOC, ident_of(call_id))):
-                _, event = self._event(shard, doc)
-                if event is not None and event.id == call_id:
-                    return event
+        # Some clients wrote a result before its call.
+        for ahead in (False, True):
+            for first, end in self.searcher.placement.beside(file, number, ahead):
+                for doc, in self.searcher.shards[shard][1].execute(
+                        'select id from docs where id >= ? and id < ? and kind = ? and ident = ? order by id desc',
+                        (first, end, schema.CALL_DOC, ident_of(call_id))):
+                    _, event = self._event(shard, doc)
+                    if event is not None and event.id == call_id:
+                        return event
+        return None
+
+    def _result_of(self, shard, file, number, call_id, kinds):
+        """-> the event of a call's result that is a document of some kinds, None without one."""
+        for ahead in (True, False):
+            for doc in self._around(shard, file, number, kinds, ahead):
+                _, result = self._event(shard, doc)
+                if result is not None and result.kind == 'tool_result' and result.data.call_id == call_id:
+                    return result
         return None
 
     def errors(self, text, limit):
@@ -208,7 +227,7 @@ class Lookback(object):
         place = ''
         if call is not None:
             kind = call_kind(call.label, call.data)
-            replies, waiting = [], {}
+            replies, waiting, ended = [], {}, set()
             for doc in self._around(shard, row[0], number, (schema.CALL_DOC, schema.RESULT_DOC, schema.REPLY_DOC), True):
                 found, later = self._event(shard, doc)
                 if later is None:
@@ -217,15 +236,19 @@ class Lookback(object):
                     replies.append(later.text)
                 elif later.kind == 'tool_call' and call_kind(later.label, later.data) == kind and (same is None or same(call, later)):
                     waiting[later.id] = (found, later)
-                elif later.kind == 'tool_result' and later.data.call_id in waiting:
-                    found, fixed = waiting[later.data.call_id]
-                    fix = (found, fixed)
+                    fix = waiting[later.id] if later.id in ended else None
+                elif later.kind == 'tool_result':
+                    ended.add(later.data.call_id)
+                    fix = waiting.get(later.data.call_id)
+                if fix is not None:
                     break
             if fix is not None:
                 reply = replies[0] if replies else None
             else:
                 fix = self._elsewhere(row, kind)
-                place = 'project' if fix is not None else ''
+                # A subagent's place is its session.
+                elsewhere = fix is not None and self.searcher.session_of(fix[0][0]) != self.searcher.session_of(row[0])
+                place = 'project' if elsewhere else ''
         return Failure(self._hit(shard, row, number), call, event.text, 1, fix, reply, place)
 
     def _elsewhere(self, row, kind):
@@ -236,7 +259,7 @@ class Lookback(object):
         sessions = self._of_project(project)
         from ..index.query import _term
         term = _term(kind[1], True)
-        if term is None or len(sessions) < 2:
+        if term is None:
             return None
         options = self._options({schema.CALL_DOC})._replace(sessions=sessions, since=row[6], until=None)
         docs = self.searcher.documents((term._replace(literal=''),), [TOOLS], options, False)
@@ -247,10 +270,8 @@ class Lookback(object):
             other, event = self._event(shard, number)
             if event is None or other[0] == row[0] or event.kind != 'tool_call' or call_kind(event.label, event.data) != kind:
                 continue
-            for doc in self._around(shard, other[0], number, (schema.RESULT_DOC,), True):
-                _, result = self._event(shard, doc)
-                if result is not None and result.kind == 'tool_result' and result.data.call_id == event.id:
-                    return other, event
+            if self._result_of(shard, other[0], number, event.id, (schema.RESULT_DOC,)) is not None:
+                return other, event
         return None
 
     def _of_project(self, project):
@@ -293,11 +314,7 @@ class Lookback(object):
 
     def _failed(self, shard, file, number, call_id):
         """-> True when a call ended in an error or was declined."""
-        for doc in self._around(shard, file, number, (schema.ERROR_DOC,), True):
-            _, result = self._event(shard, doc)
-            if result is not None and result.kind == 'tool_result' and result.data.call_id == call_id:
-                return True
-        return False
+        return self._result_of(shard, file, number, call_id, (schema.ERROR_DOC,)) is not None
 
     def _prompt_before(self, shard, row, number):
         for first, end in self.searcher.placement.beside(row[0], number, False):
@@ -325,12 +342,8 @@ class Lookback(object):
             if event is None or event.kind != 'tool_call' or event.label.lower() not in _QUESTIONS or event.id in seen:
                 continue
             seen.add(event.id)
-            answer = ''
-            for doc in self._around(shard, row[0], number, (schema.RESULT_DOC, schema.ERROR_DOC), True):
-                _, result = self._event(shard, doc)
-                if result is not None and result.kind == 'tool_result' and result.data.call_id == event.id:
-                    answer = ('declined: ' if result.label == 'declined' else '') + result.text
-                    break
+            result = self._result_of(shard, row[0], number, event.id, (schema.RESULT_DOC, schema.ERROR_DOC))
+            answer = '' if result is None else ('declined: ' if result.label == 'declined' else '') + result.text
             if (shard, number) not in asked and not _holds(parse(text), answer):
                 continue
             out.append(Decision(self._hit(shard, row, number), _QUESTIONS[event.label.lower()], _question(event), answer))
