@@ -229,6 +229,12 @@ def test_results_that_stand_before_their_call(tmp_path):
     assert [one['answer'] for one in home.run('decisions', '--format', 'json').json()['decisions']] == ['User has approved your plan.']
 
 
+def test_one_error_that_comes_all_the_time_hides_no_other(home):
+    site = ('--scope', '/home/dev/site')
+    assert [one['count'] for one in errors(home, *site)] == [700, 1]
+    assert [one['count'] for one in errors(home, '--limit', '1', *site)] == [700]
+
+
 def test_what_was_appended_twice_happened_once(tmp_path):
     home = Recall(tmp_path)
     story = Story(home, 'first').user('fix it').bash('make', 'make: *** broken', True).edit('/home/dev/app/a.py')

@@ -22,6 +22,8 @@ Decision = namedtuple('Decision', 'hit kind question answer')
 
 # How far behind a failure its remedy is looked for, in documents of its file.
 _AHEAD = 120
+# So many failures at least are counted, however few are asked for: one that comes all the time must not hide the others.
+_ERRORS = 2000
 # So many earlier times an error happened are asked for a remedy.
 _REPEATS = 5
 # So many calls of other sessions are looked at for it.
@@ -177,7 +179,7 @@ class Lookback(object):
         """-> list of Failures that match, newest first, the same error once."""
         out, seen = [], {}
         wanted = normalise(text) if text else ''
-        docs = self._matching(text, {schema.ERROR_DOC}, 60 * max(1, limit) if limit else 5000)
+        docs = self._matching(text, {schema.ERROR_DOC}, max(_ERRORS, 60 * limit))
         for shard, number in self._originals(docs):
             row, event = self._event(shard, number)
             if event is None or event.kind != 'tool_result' or event.label != 'error':
